@@ -1,0 +1,261 @@
+"""The values a conversation is made of.
+
+Everything here is frozen, keyword-only and without behaviour. A field name is one lower-case
+word and is spelt the same in Python, TypeScript, JSON and CSS; `codec` writes these values as
+JSON and `scripts/generate_protocol` writes them as TypeScript.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+Json: TypeAlias = Any
+"""A value that strict JSON can hold: None, bool, int, finite float, str, list or dict of these."""
+
+Role = Literal["user", "assistant"]
+Status = Literal["ready", "running", "waiting", "error"]
+State = Literal["streaming", "pending", "running", "result", "error"]
+Waiting = Literal["", "approval", "result"]
+Outcome = Literal[
+    "",
+    "ok",
+    "failed",
+    "timeout",
+    "cancelled",
+    "declined",
+    "expired",
+    "invalid",
+    "unknown",
+    "unanswered",
+    "incomplete",
+    "interrupted",
+    "limit",
+]
+Origin = Literal["model", "user", "provider"]
+Decider = Literal["person", "python", "policy"]
+Level = Literal["info", "warning", "error"]
+Finish = Literal["", "stop", "calls", "length", "filter", "cut", "stopped", "failed", "other"]
+"""How a model reply ended; "" while it streams. `cut`: the stream broke. `stopped`: by the user.
+`failed`: the provider reported an error. Only `stop`, `calls` and `other` ended well."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Text:
+    """Written text: what the user typed, or markdown from the model."""
+
+    type: Literal["text"] = "text"
+    id: str
+    text: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reasoning:
+    """What the model thought before it answered."""
+
+    type: Literal["reasoning"] = "reasoning"
+    id: str
+    text: str = ""
+    sealed: Json = None
+    """Material of the provider (a signature, say) that goes back to it exactly as it came."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Progress:
+    """How far a running call is."""
+
+    fraction: float | None = None
+    """From 0 to 1; None where it is not known."""
+    text: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Decision:
+    """Who let a call run, or refused it, and why."""
+
+    approved: bool
+    by: Decider
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolCall:
+    """One call of a tool, from its first argument character to its end."""
+
+    type: Literal["tool-call"] = "tool-call"
+    id: str
+    tool: str
+    """The name as the model wrote it; it need not be the name of any tool."""
+    state: State = "streaming"
+    raw: str = ""
+    """The arguments as the model wrote them, JSON text that may be incomplete or broken."""
+    args: Mapping[str, Json] | None = None
+    """The arguments: what could be parsed so far, then what is shown and will run."""
+    proposed: Mapping[str, Json] | None = None
+    """The model's own arguments, where a person edited them."""
+    digest: str = ""
+    """Fingerprint of the tool's name and `args`; an approval has to name it."""
+    waiting: Waiting = ""
+    decision: Decision | None = None
+    progress: Progress | None = None
+    output: str = ""
+    """What the function printed."""
+    value: Json = None
+    """The result as bounded JSON; the Python object itself is in `chat.results`."""
+    display: Mapping[str, Json] | None = None
+    """The result for the person: a MIME bundle (type to data; a picture is base64 text)."""
+    drawn: Mapping[str, Json] | None = None
+    """What a Python renderer made of this call: a MIME bundle; it is never saved to a file."""
+    told: str = ""
+    """What the model is told of the end of the call."""
+    outcome: Outcome = ""
+    error: str = ""
+    trace: str = ""
+    """The traceback, for the person; the model never sees it."""
+    origin: Origin = "model"
+    again: str = ""
+    """The id of the call that this one repeats."""
+    destructive: bool = False
+    started: float | None = None
+    """When it began to run, in seconds since 1970."""
+    ended: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class File:
+    """A file in the conversation, such as an image."""
+
+    type: Literal["file"] = "file"
+    id: str
+    mime: str
+    name: str = ""
+    data: str = ""
+    """The content as base64 text."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Source:
+    """Something the answer cites."""
+
+    type: Literal["source"] = "source"
+    id: str
+    url: str
+    title: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Data:
+    """A JSON value with a name, for whoever draws it."""
+
+    type: Literal["data"] = "data"
+    id: str
+    name: str
+    data: Json = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Notice:
+    """A sentence from the program to the person; the model never sees it."""
+
+    type: Literal["notice"] = "notice"
+    id: str
+    level: Level = "info"
+    text: str
+    hint: str = ""
+    """What the person could do about it, in one plain sentence."""
+    retry: bool = False
+    """Whether sending the same request again may help; the page then offers to."""
+
+
+Part = Text | Reasoning | ToolCall | File | Source | Data | Notice
+PART_TYPES: Mapping[str, type[Part]] = {
+    "text": Text,
+    "reasoning": Reasoning,
+    "tool-call": ToolCall,
+    "file": File,
+    "source": Source,
+    "data": Data,
+    "notice": Notice,
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Usage:
+    """Tokens that one or more requests used; None where the provider did not say."""
+
+    input: int | None = None
+    output: int | None = None
+    total: int | None = None
+    cached: int | None = None
+    reasoning: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Message:
+    """One entry of the conversation; an assistant message is one reply of the model."""
+
+    id: str
+    role: Role
+    parts: tuple[Part, ...] = ()
+    finish: Finish = ""
+    reason: str = ""
+    """The provider's own word for how the reply ended."""
+    usage: Usage | None = None
+    model: str = ""
+    time: float | None = None
+    """When the message began, in seconds since 1970."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Failure:
+    """Why the last request failed, as the person and the program read it."""
+
+    kind: str
+    """Name of the class in `nbtools.errors`."""
+    text: str
+    hint: str = ""
+    status: int | None = None
+    """HTTP status, where there was one."""
+    retry: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Conversation:
+    """The whole truth about one chat at one moment."""
+
+    messages: tuple[Message, ...] = ()
+    status: Status = "ready"
+    error: Failure | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolSpec:
+    """What a model is told about a tool."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Json]
+    """A JSON Schema of type object."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Request:
+    """One question to a model: the input of every provider's `encode`.
+
+    `messages` obey the history rules: each call of an assistant message is final and has `told`,
+    ids are unique, `args` is an object, no part is empty.
+    """
+
+    messages: Sequence[Message]
+    system: str = ""
+    tools: Sequence[ToolSpec] = ()
+    choice: Literal["auto", "none"] = "auto"
+    """`none`: the tools stay defined and none may be called."""
+
+
+FINAL: frozenset[str] = frozenset({"result", "error"})
+"""The states that a tool call never leaves."""
+
+ENDED_WELL: frozenset[str] = frozenset({"stop", "calls", "other"})
+"""The finishes after which the calls of a message may run."""
