@@ -1,0 +1,32 @@
+"""Where code runs: the engine's loop, worker threads, the kernel's main thread.
+
+The only package that knows about threads. Every session lives on the engine's loop; a synchronous
+tool runs in a worker thread; what has to be on the main thread waits in a `MainQueue` until that
+thread is free, or until a blocked cell serves it.
+"""
+
+from nbtools.executors.engines import Engine, engine
+from nbtools.executors.jobs import Ended
+from nbtools.executors.mainthread import (
+    MAIN,
+    WAITS,
+    MainQueue,
+    in_main,
+    on_main_thread,
+    remember_main,
+)
+from nbtools.executors.workers import abandoned, in_worker
+
+__all__ = [
+    "MAIN",
+    "WAITS",
+    "Ended",
+    "Engine",
+    "MainQueue",
+    "abandoned",
+    "engine",
+    "in_main",
+    "in_worker",
+    "on_main_thread",
+    "remember_main",
+]
