@@ -1,0 +1,107 @@
+"""What the tests share: a browser, a server, and notebooks on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+import pytest
+from playwright.sync_api import Browser, Error, sync_playwright
+
+from tests.lab import browser as browsers
+from tests.lab.kernels import NEWEST
+from tests.lab.notebook import Application, Notebook, prepared_tab
+from tests.lab.page import WidgetPage, build_page
+from tests.lab.server import LabServer
+
+OpenNotebook = Callable[..., Notebook]
+OpenPage = Callable[..., WidgetPage]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Move the browser tests to the end.
+
+    Playwright's loop stays current in this thread once it was started, and no other can run then.
+    """
+    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Give the one Chromium of the run."""
+    with sync_playwright() as playwright:
+        launched = browsers.launch(playwright)
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
+    """Give the one server of the run: JupyterLab, Notebook 7 and the test page."""
+    with LabServer(tmp_path_factory.mktemp("lab") / "server", static=build_page()) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def lab_tab(browser: Browser) -> browsers.Tab:
+    """Give the tab in which the notebooks of JupyterLab are opened, one after the other."""
+    return prepared_tab(browser)
+
+
+@pytest.fixture
+def open_notebook(
+    lab: LabServer, browser: Browser, lab_tab: browsers.Tab
+) -> Iterator[OpenNotebook]:
+    """Give a function that opens a new notebook; it is closed after the test.
+
+    `open_notebook(cells=(), kernel="python3", application="lab")`; in JupyterLab all share a tab.
+    """
+    opened: list[Notebook] = []
+
+    def open_new(
+        cells: tuple[str, ...] = (), kernel: str = NEWEST, application: Application = "lab"
+    ) -> Notebook:
+        tab = lab_tab if application == "lab" else prepared_tab(browser)
+        path = lab.write_notebook(cells, kernel)
+        notebook = Notebook(lab, tab, path, application=application)
+        opened.append(notebook)
+        is_loaded = application == "lab" and tab.page.url.startswith(lab.url)
+        notebook.open_beside() if is_loaded else notebook.load()
+        return notebook
+
+    yield open_new
+    for notebook in opened:
+        with suppress(Error):  # a test may have closed it, or left its page
+            notebook.close()
+        if notebook.tab is not lab_tab:
+            notebook.page.context.close()
+    lab_tab.page.set_viewport_size(browsers.VIEWPORT)
+    lab_tab.console.clear()
+    lab_tab.traffic.reset()
+
+
+@pytest.fixture
+def notebook(open_notebook: OpenNotebook) -> Notebook:
+    """Give an empty notebook in JupyterLab on the newest kernel."""
+    return open_notebook()
+
+
+@pytest.fixture
+def open_page(lab: LabServer, browser: Browser) -> Iterator[OpenPage]:
+    """Give a function that opens the test page on a new kernel: `open_page(kernel="python3")`."""
+    opened: list[WidgetPage] = []
+
+    def open_new(kernel: str = NEWEST, kernel_id: str | None = None) -> WidgetPage:
+        opened.append(WidgetPage(lab, browser, kernel=kernel, kernel_id=kernel_id))
+        return opened[-1]
+
+    yield open_new
+    for page in opened:
+        with suppress(Error):  # a test may have closed it, or ended its kernel
+            page.close()
+
+
+@pytest.fixture
+def widget_page(open_page: OpenPage) -> WidgetPage:
+    """Give the test page on the newest kernel."""
+    return open_page()

@@ -1,0 +1,1 @@
+"""Drivers for real kernels, a real JupyterLab and a real browser."""

@@ -1,0 +1,124 @@
+"""The harness itself: a plain anywidget, before nbtools is trusted with anything."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.lab.browser import shoot
+from tests.lab.kernels import ALL_KERNELS
+
+pytestmark = [pytest.mark.browser, pytest.mark.kernel]
+
+COUNTER = """
+import anywidget, traitlets
+
+class Counter(anywidget.AnyWidget):
+    _esm = '''
+    function render({ model, el }) {
+      const button = document.createElement("button");
+      const draw = () => { button.textContent = "count " + model.get("value"); };
+      button.onclick = () => { model.set("value", model.get("value") + 1); model.save_changes(); };
+      model.on("change:value", draw);
+      draw();
+      el.append(button);
+    }
+    export default { render };
+    '''
+    value = traitlets.Int(0).tag(sync=True)
+
+counter = Counter()
+counter
+"""
+
+
+@pytest.mark.parametrize("kernel", ALL_KERNELS)
+def test_a_click_in_jupyterlab_reaches_the_kernel(open_notebook, kernel):
+    notebook = open_notebook(kernel=kernel)
+    button = notebook.run(COUNTER).area.get_by_role("button", name="count")
+    button.click()
+    expect(button).to_have_text("count 1")
+    assert notebook.run("print(counter.value)").text == "1\n"
+    notebook.run("counter.value = 7")
+    expect(button).to_have_text("count 7")
+    assert notebook.tab.errors == []
+
+
+@pytest.mark.parametrize("kernel", ALL_KERNELS)
+def test_a_click_in_the_page_reaches_the_kernel(open_page, kernel):
+    page = open_page(kernel)
+    button = page.run(COUNTER).area.get_by_role("button")
+    button.click()
+    expect(button).to_have_text("count 1")
+    assert page.run("print(counter.value)").text == "1\n"
+    page.run("counter.value = 7")
+    expect(button).to_have_text("count 7")
+    assert page.tab.errors == []
+
+
+@pytest.mark.parametrize(
+    ("kernel", "version"), [("python3", "7.4"), ("kernel-7.3", "7.3"), ("kernel-6.29", "6.29")]
+)
+def test_each_kernel_is_the_version_it_is_named_after(open_page, kernel, version):
+    cell = open_page(kernel).run("import ipykernel; print(ipykernel.__version__)")
+    assert cell.text.startswith(f"{version}.")
+
+
+def test_a_click_in_notebook_7_reaches_the_kernel(open_notebook):
+    notebook = open_notebook(application="notebook")
+    button = notebook.run(COUNTER).area.get_by_role("button", name="count")
+    button.click()
+    expect(button).to_have_text("count 1")
+    assert notebook.run("print(counter.value)").text == "1\n"
+
+
+def test_a_reload_of_jupyterlab_keeps_the_kernel_and_its_widgets(notebook):
+    notebook.run(COUNTER)
+    notebook.run("counter.value = 3")
+    notebook.save()
+    notebook.load()
+    expect(notebook.cell(0).area.get_by_role("button", name="count")).to_have_text("count 3")
+    assert notebook.run("print(counter.value)").text == "3\n"
+
+
+def test_a_reload_of_the_page_keeps_the_kernel_and_its_widgets(widget_page):
+    (view,) = widget_page.run(COUNTER).views
+    widget_page.run("counter.value = 3")
+    widget_page.load()
+    expect(widget_page.show(view).area.get_by_role("button")).to_have_text("count 3")
+
+
+def test_a_second_view_and_a_second_tab_show_the_same_widget(notebook, browser: Browser):
+    cell = notebook.run(COUNTER)
+    second = notebook.view_output(cell).get_by_role("button", name="count")
+    notebook.save()
+    other = notebook.in_another_tab(browser)
+    third = other.cell(0).area.get_by_role("button", name="count")
+    third.click()
+    expect(second).to_have_text("count 1")
+    other.page.context.close()
+
+
+def test_an_interrupt_ends_a_busy_cell(notebook):
+    cell = notebook.start("import time; print('begun'); time.sleep(60)")
+    expect(cell.area.get_by_text("begun", exact=True)).to_be_visible()
+    notebook.interrupt()
+    assert cell.wait(20).text == "begun\nKeyboardInterrupt: "
+
+
+def test_the_traffic_of_a_cell_is_counted(notebook):
+    notebook.run("1")
+    notebook.tab.traffic.reset()
+    notebook.run("print('x' * 10_000)")
+    assert 10_000 < notebook.tab.traffic.received_bytes < 30_000
+    assert 3 <= notebook.tab.traffic.received_messages <= 20
+
+
+def test_both_themes_and_a_narrow_window_can_be_looked_at(notebook):
+    cell = notebook.run(COUNTER)
+    notebook.set_theme("dark")
+    notebook.set_viewport(320)
+    assert shoot(notebook.page, "harness-dark-320").stat().st_size > 1000
+    notebook.set_theme("light")
+    notebook.set_viewport(1200)
+    assert shoot(cell.area, "harness-light").stat().st_size > 500
