@@ -65,6 +65,7 @@ def _run_for_good(loop: asyncio.AbstractEventLoop) -> None:
             loop.run_forever()
         except (KeyboardInterrupt, SystemExit):
             continue  # a task of some tool wanted to exit; the other chats go on
+        loop.close()
         return
 
 

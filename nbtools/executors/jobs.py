@@ -24,6 +24,7 @@ class Ended(Exception):  # noqa: N818 - says what became of the function
 
 
 DEADLY = (KeyboardInterrupt, SystemExit, asyncio.CancelledError)
+"""What would end the loop of the caller, or look like its own cancellation."""
 
 
 @dataclass(kw_only=True)

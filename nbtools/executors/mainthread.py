@@ -89,7 +89,7 @@ def _interrupt_main() -> None:
         _thread.interrupt_main()
 
 
-Drive = Callable[[Coroutine[Any, Any, Any]], Any]
+Drive = Callable[[Coroutine[Any, Any, BaseException | None]], BaseException | None]
 """Runs a coroutine to its end on the calling thread, and returns what it returns."""
 
 
@@ -173,11 +173,23 @@ class MainQueue:
 def _serve(job: MainJob, drive: Drive) -> None:
     value, error = job.run()
     if inspect.isawaitable(value):
-        error = job.context.run(drive, job.wait_for(value))
+        error = _drive(job, value, drive)
     else:
         job.deliver(value, error)
     if isinstance(error, Ended) and error.interrupted and not job.future.cancelled():
         raise KeyboardInterrupt from error
+
+
+def _drive(job: MainJob, value: Awaitable[Any], drive: Drive) -> BaseException | None:
+    waiting = job.wait_for(value)
+    try:
+        return job.context.run(drive, waiting)
+    except Exception as refused:  # noqa: BLE001 - it is raised where the caller awaits
+        waiting.close()
+        if inspect.iscoroutine(value):
+            value.close()
+        job.deliver(None, refused)
+        return refused
 
 
 MAIN = MainQueue()

@@ -17,7 +17,8 @@ _abandoned: set[threading.Thread] = set()
 
 def abandoned() -> int:
     """Count the threads that still run though nobody waits for them any more."""
-    return sum(thread.is_alive() for thread in tuple(_abandoned))
+    _abandoned.difference_update([known for known in tuple(_abandoned) if not known.is_alive()])
+    return len(_abandoned)
 
 
 async def in_worker(

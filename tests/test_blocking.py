@@ -1,0 +1,223 @@
+"""Blocking calls: from a script, from a worker thread, from a cell of a real kernel."""
+
+import asyncio
+import io
+import queue
+import sys
+import textwrap
+import threading
+
+import pytest
+from jupyter_client.manager import start_new_kernel
+
+from nbtools.blocking import ask_person, run_blocking
+from nbtools.errors import NbtoolsError
+from nbtools.executors import MainQueue, engine, in_worker, on_main_thread
+
+
+def test_a_script_gets_the_result_of_the_engine():
+    """L-01: the synchronous form works in a plain script."""
+    assert run_blocking(engine().submit(asyncio.sleep(0, "done"))) == "done"
+
+
+async def test_a_worker_thread_gets_the_result_of_the_engine():
+    """L-01: the synchronous form works in a worker thread."""
+    future = engine().submit(asyncio.sleep(0, "done"))
+    assert await in_worker(lambda: run_blocking(future)) == "done"
+
+
+async def test_blocking_on_top_of_a_running_loop_leaves_its_tasks_as_they_were():
+    """L-01: the background task still runs afterwards."""
+    ticked = asyncio.get_running_loop().create_future()
+    task = asyncio.create_task(asyncio.sleep(0, "tick"))
+    task.add_done_callback(lambda done: ticked.set_result(done.result()))
+    assert run_blocking(engine().submit(asyncio.sleep(0, "done"))) == "done"
+    assert await ticked == "tick"
+
+
+def test_an_error_of_the_engine_is_raised_where_the_call_blocks():
+    async def fail():
+        raise LookupError("no such table")
+
+    with pytest.raises(LookupError, match="no such table"):
+        run_blocking(engine().submit(fail()))
+
+
+def test_a_wait_on_the_engine_for_itself_is_refused_with_the_way_to_do_it():
+    """L-01: never a hang, and the message names the form to use."""
+
+    async def ask():
+        return run_blocking(engine().submit(asyncio.sleep(0)))
+
+    with pytest.raises(NbtoolsError, match=r"Use `await chat\.send\(…\)`"):
+        engine().submit(ask()).result(5)
+
+
+def test_the_main_thread_serves_its_functions_while_it_blocks():
+    jobs = MainQueue()
+    future = engine().submit(jobs.run(on_main_thread))
+    assert run_blocking(future, main_queue=jobs) is True
+
+
+def test_an_asynchronous_function_for_the_main_thread_runs_while_a_script_blocks():
+    jobs = MainQueue()
+
+    async def tool():
+        await asyncio.sleep(0)
+        return on_main_thread()
+
+    assert run_blocking(engine().submit(jobs.run(tool)), main_queue=jobs) is True
+
+
+def test_a_function_on_the_main_thread_may_block_in_its_turn():
+    jobs = MainQueue()
+
+    def nested():
+        return run_blocking(engine().submit(jobs.run(on_main_thread)), main_queue=jobs)
+
+    assert run_blocking(engine().submit(jobs.run(nested)), main_queue=jobs) is True
+
+
+def test_an_interrupt_of_the_wait_cancels_what_it_waits_for_and_goes_on():
+    """L-06: the cell's interrupt ends the turn."""
+    jobs, cancelled = MainQueue(), threading.Event()
+
+    async def turn():
+        try:
+            await jobs.run(_interrupt)
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+
+    with pytest.raises(KeyboardInterrupt):
+        run_blocking(engine().submit(turn()), main_queue=jobs)
+    assert cancelled.wait(5)
+
+
+def test_an_interrupt_calls_what_the_caller_gave_for_it():
+    jobs, called = MainQueue(), []
+    with pytest.raises(KeyboardInterrupt):
+        run_blocking(
+            engine().submit(jobs.run(_interrupt)),
+            main_queue=jobs,
+            on_interrupt=lambda: called.append("stop"),
+        )
+    assert called == ["stop"]
+
+
+def _interrupt():
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [("y\n", True), (" YES \n", True), ("n\n", False), ("\n", False), ("yep\n", False), ("", None)],
+)
+def test_only_y_or_yes_approves_and_a_closed_input_is_nobody(monkeypatch, typed, answer):
+    monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+    assert ask_person("Run drop_rows? [y/N] ") is answer
+
+
+# --- a real kernel --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def kernel():
+    manager, client = start_new_kernel(kernel_name="python3")
+    yield lambda code: run_cell(client, code)
+    client.stop_channels()
+    manager.shutdown_kernel(now=True)
+
+
+def run_cell(client, code):
+    """Run a cell; return the repr of its last expression, or its error as `Name: text`."""
+    said = []
+
+    def hear(message):
+        content = message["content"]
+        if message["msg_type"] == "execute_result":
+            said.append(content["data"]["text/plain"])
+        elif message["msg_type"] == "error":
+            said.append(f"{content['ename']}: {content['evalue']}")
+
+    try:
+        client.execute_interactive(
+            textwrap.dedent(code), output_hook=hear, allow_stdin=False, timeout=20
+        )
+    except queue.Empty:
+        pytest.fail("the cell did not end within 20 s")
+    return said[-1] if said else ""
+
+
+SET_UP = """
+    import asyncio, threading
+    from nbtools.blocking import run_blocking, ask_person
+    from nbtools.executors import MAIN, engine, in_main, in_worker, on_main_thread, remember_main
+    remember_main()
+    ticks = []
+    async def tick():
+        while True:
+            ticks.append(1)
+            await asyncio.sleep(0.01)
+    background = asyncio.create_task(tick())
+"""
+
+
+@pytest.mark.kernel
+def test_a_cell_blocks_and_the_kernel_and_its_tasks_live_on(kernel):
+    """L-01: a cell, a cell that also awaits, a worker thread; then 1+1 and the background task."""
+    kernel(SET_UP)
+    assert kernel("run_blocking(engine().submit(asyncio.sleep(0, 'a')))") == "'a'"
+    assert kernel("""
+        await asyncio.sleep(0)
+        run_blocking(engine().submit(asyncio.sleep(0, 'b')))
+    """) == "'b'"
+    assert kernel("""
+        await in_worker(lambda: run_blocking(engine().submit(asyncio.sleep(0, 'c'))))
+    """) == "'c'"
+    assert kernel("1+1") == "2"
+    assert kernel("""
+        seen = len(ticks)
+        while len(ticks) < seen + 3:
+            await asyncio.sleep(0.01)
+        background.done()
+    """) == "False"
+    assert kernel("hasattr(asyncio, '_nest_patched')") == "False"
+
+
+@pytest.mark.kernel
+def test_a_blocked_cell_serves_functions_for_the_main_thread(kernel):
+    kernel(SET_UP)
+    assert kernel("run_blocking(engine().submit(in_main(on_main_thread)))") == "True"
+
+
+@pytest.mark.kernel
+def test_a_function_for_the_main_thread_runs_between_cells(kernel):
+    kernel(SET_UP)
+    kernel("job = engine().submit(in_main(on_main_thread))")
+    assert kernel("await asyncio.wrap_future(job)") == "True"
+
+
+@pytest.mark.kernel
+def test_nobody_can_be_asked_where_the_front_end_takes_no_input(kernel):
+    kernel(SET_UP)
+    assert kernel("print(ask_person('Run? ')) or str(ask_person('Run? '))") == "'None'"
+
+
+@pytest.mark.kernel
+def test_an_asynchronous_function_for_the_main_thread_runs_while_a_cell_blocks(kernel):
+    """L-01: the one use of a patched loop; the kernel answers and its tasks run afterwards."""
+    kernel(SET_UP)
+    assert kernel("""
+        async def tool():
+            await asyncio.sleep(0.05)
+            return on_main_thread()
+        run_blocking(engine().submit(in_main(tool)))
+    """) == "True"
+    assert kernel("1+1") == "2"
+    assert kernel("""
+        seen = len(ticks)
+        while len(ticks) < seen + 3:
+            await asyncio.sleep(0.01)
+        background.done()
+    """) == "False"
