@@ -123,6 +123,7 @@ window.harness = (() => {
     await window.jupyterapp.commands.execute("apputils:change-theme", { theme: name });
     const light = String(!name.includes("Dark"));
     await until(() => document.body.dataset.jpThemeLight === light, 20, `theme ${name}`);
+    await until(() => !document.getElementById("jupyterlab-splash"), 20, "end of the splash");
   }
 
   return {
