@@ -103,7 +103,9 @@ class CallWaiting:
     call: str
     waiting: Waiting
     args: Mapping[str, Json]
+    proposed: Mapping[str, Json] | None = None
     digest: str = ""
+    decision: Decision | None = None
     destructive: bool = False
 
 

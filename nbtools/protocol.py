@@ -74,12 +74,15 @@ PartOp: TypeAlias = tuple[Literal["part"], str, Part]
 MessageOp: TypeAlias = tuple[Literal["message"], Message]
 """Added at the end, or in place of the one with its id."""
 
+FieldsOp: TypeAlias = tuple[Literal["fields"], str, Any]
+"""Message, and all its fields but its parts."""
+
 RemoveOp: TypeAlias = tuple[Literal["remove"], str]
 """Message."""
 
 SetOp: TypeAlias = tuple[Literal["set"], Settings]
 
-Op: TypeAlias = AppendOp | PartOp | MessageOp | RemoveOp | SetOp
+Op: TypeAlias = AppendOp | PartOp | MessageOp | FieldsOp | RemoveOp | SetOp
 
 
 class Ack(TypedDict):

@@ -341,12 +341,15 @@ export type PartOp = ["part", string, Part];
 /** Added at the end, or in place of the one with its id. */
 export type MessageOp = ["message", Message];
 
+/** Message, and all its fields but its parts. */
+export type FieldsOp = ["fields", string, Json];
+
 /** Message. */
 export type RemoveOp = ["remove", string];
 
 export type SetOp = ["set", Settings];
 
-export type Op = AppendOp | PartOp | MessageOp | RemoveOp | SetOp;
+export type Op = AppendOp | PartOp | MessageOp | FieldsOp | RemoveOp | SetOp;
 
 /** The answer to one command. */
 export interface Ack {

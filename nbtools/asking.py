@@ -1,0 +1,114 @@
+"""How a blocking `ask` gets its decisions: by a policy, by a click, at the keyboard, or not at all.
+
+Whether clicks reach Python while a cell blocks depends on the kernel and on the front end, so it is
+tried out with a ping and never guessed from versions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from nbtools.blocking import ask_person, run_blocking
+from nbtools.bridge import Bridge
+from nbtools.events import Event
+from nbtools.messages import Conversation, ToolCall
+from nbtools.planner import open_calls
+from nbtools.session import Session
+from nbtools.turns import CallHandle, Turn
+
+PING_EVERY = 0.25
+PING_FOR = 3.0
+"""Seconds between two pings, and until the page counts as out of reach."""
+
+T = TypeVar("T")
+Approve = Callable[[CallHandle], object]
+
+
+class Asking:
+    """Wait for one turn on a blocked thread, and settle what needs approval.
+
+    Args:
+        session: The conversation.
+        bridge: The way to the page.
+        approve: Decides instead of a person; only an exact True approves.
+    """
+
+    def __init__(self, session: Session, bridge: Bridge, approve: Approve | None) -> None:
+        self._session = session
+        self._bridge = bridge
+        self._approve = approve
+        self._clicks: bool | None = None
+
+    def settle(self, turn: Turn) -> None:
+        """Return when the conversation rests and no call waits for approval.
+
+        Raises:
+            KeyboardInterrupt: The cell was interrupted; the chat was stopped.
+        """
+        self._wait(turn)
+        while waiting := self._waiting():
+            if self._approve is None and self._clicks_arrive():
+                self._block(self._until_decided())
+            else:
+                for call in waiting:
+                    turn = self._decide(CallHandle(self._session, call.id))
+                self._wait(turn)
+
+    def _waiting(self) -> list[ToolCall]:
+        calls = open_calls(self._session.conversation)
+        return [call for call in calls if call.waiting == "approval"]
+
+    def _decide(self, call: CallHandle) -> Turn:
+        if self._approve is not None:
+            approved: bool | None = self._approve(call) is True
+        else:
+            approved = ask_person(f"Approve {call.tool}({_shown(call)})? [y/N] ")
+        if approved:
+            return call.approve()
+        nobody = "There is nobody here who could be asked." if approved is None else ""
+        return call.decline(nobody)
+
+    def _clicks_arrive(self) -> bool:
+        if self._clicks is None:
+            self._clicks = self._block(self._probe())
+        return self._clicks
+
+    async def _probe(self) -> bool:
+        for _ in range(round(PING_FOR / PING_EVERY)):
+            self._bridge.ping()
+            try:
+                await asyncio.wait_for(self._bridge.pong.wait(), PING_EVERY)
+            except TimeoutError:
+                continue
+            return True
+        return False
+
+    async def _until_decided(self) -> None:
+        decided = asyncio.Event()
+
+        def look(_event: Event, conversation: Conversation) -> None:
+            if conversation.status != "running" and not self._waiting():
+                decided.set()
+
+        end = self._session.subscribe(look)
+        try:
+            look_now = self._session.conversation
+            if look_now.status == "running" or self._waiting():
+                await decided.wait()
+        finally:
+            end()
+
+    def _wait(self, turn: Turn) -> None:
+        run_blocking(turn.rested, on_interrupt=self._stop)
+
+    def _block(self, work: Coroutine[Any, Any, T]) -> T:
+        return run_blocking(self._session.engine.submit(work), on_interrupt=self._stop)
+
+    def _stop(self) -> None:
+        self._session.engine.post(self._session.stop)
+
+
+def _shown(call: CallHandle) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in call.args.items())

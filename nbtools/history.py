@@ -1,0 +1,147 @@
+"""What a model is sent of a conversation, so that a strict server accepts it.
+
+Each call of a reply has exactly one result, ids are unique, arguments are an object, nothing is
+empty, and what a person did directly is told as a note. The conversation itself is never changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from nbtools.codec import dumps
+from nbtools.errors import ContextLengthError
+from nbtools.messages import (
+    FINAL,
+    Conversation,
+    File,
+    Message,
+    Part,
+    Reasoning,
+    Text,
+    ToolCall,
+)
+from nbtools.outcomes import sentence
+from nbtools.reducer import calls_of
+
+
+def prepare(conversation: Conversation) -> tuple[Message, ...]:
+    """Write down what the next request holds.
+
+    Args:
+        conversation: The state; calls may still be open, they are told as unanswered.
+
+    Returns:
+        User and assistant messages in order; the first one is the user's.
+    """
+    told = [_for_model(message) for message in conversation.messages]
+    kept = [message for message in told if message.parts]
+    while kept and kept[0].role == "assistant":
+        kept = kept[1:]
+    while kept and _is_broken(kept[-1]):  # what is asked again is asked without the broken reply
+        kept = kept[:-1]
+    return tuple(kept)
+
+
+def _is_broken(message: Message) -> bool:
+    return message.role == "assistant" and message.finish in ("cut", "failed", "stopped")
+
+
+def trim(
+    messages: Sequence[Message],
+    limit: int | None,
+    *,
+    measure: Callable[[Message], int] | None = None,
+) -> tuple[Message, ...]:
+    """Leave out the oldest turns until the rest fits.
+
+    A turn is a user message with all that answered it, so a call is never cut from its result, and
+    what is left begins with a user message. The last turn always stays.
+
+    Args:
+        messages: What `prepare` returned.
+        limit: The most that `measure` may add up to; None for no limit.
+        measure: Size of one message; estimated tokens (four characters each) if not given.
+
+    Returns:
+        The messages that are sent.
+
+    Raises:
+        ContextLengthError: The newest user message alone is over the limit.
+    """
+    if limit is None:
+        return tuple(messages)
+    size = measure or estimate_tokens
+    turns = _turns(messages)
+    while len(turns) > 1 and sum(size(message) for turn in turns for message in turn) > limit:
+        turns = turns[1:]
+    if turns and size(turns[-1][0]) > limit:
+        raise ContextLengthError(
+            f"The newest message alone is about {size(turns[-1][0])} tokens, over the limit of {limit}.",
+            hint="Shorten it, or raise the chat's context_limit.",
+        )
+    return tuple(message for turn in turns for message in turn)
+
+
+def estimate_tokens(message: Message) -> int:
+    """Estimate the tokens of a message: four characters each, and four for its frame."""
+    return 4 + sum(_length(part) for part in message.parts) // 4
+
+
+def _length(part: Part) -> int:
+    if isinstance(part, Text | Reasoning):
+        return len(part.text)
+    if isinstance(part, ToolCall):
+        return len(part.tool) + len(part.raw) + len(part.told)
+    return len(part.data) if isinstance(part, File) else 0
+
+
+def _turns(messages: Sequence[Message]) -> list[list[Message]]:
+    turns: list[list[Message]] = []
+    for message in messages:
+        if message.role == "user" or not turns:
+            turns.append([])
+        turns[-1].append(message)
+    return turns
+
+
+def _for_model(message: Message) -> Message:
+    if message.role == "user":
+        return replace(message, parts=tuple(_user_parts(message)))
+    return replace(message, parts=tuple(_reply_parts(message)))
+
+
+def _user_parts(message: Message) -> Iterable[Part]:
+    direct = calls_of(message)
+    if direct:
+        yield from (Text(id=call.id, text=_note(call)) for call in direct)
+        return
+    for part in message.parts:
+        if (isinstance(part, Text) and part.text.strip()) or isinstance(part, File):
+            yield part
+
+
+def _reply_parts(message: Message) -> Iterable[Part]:
+    for part in message.parts:
+        if isinstance(part, Text) and part.text.strip():
+            yield part
+        elif isinstance(part, Reasoning) and (part.text.strip() or part.sealed is not None):
+            yield part
+        elif isinstance(part, ToolCall):
+            yield _closed(part)
+
+
+def _closed(call: ToolCall) -> ToolCall:
+    """Give an open call the one result that a server demands of it."""
+    args = call.args if isinstance(call.args, dict) else dict(call.args or {})
+    if call.state in FINAL:
+        return replace(call, args=args, told=call.told or "(no output)")
+    return replace(call, args=args, told=sentence("unanswered"))
+
+
+def _note(call: ToolCall) -> str:
+    """Tell of a call that a person made: the model did not ask for it."""
+    what = "ran again" if call.again else "ran"
+    args = dumps(dict(call.args or {}))
+    ended = call.told if call.state in FINAL else "It is not finished yet."
+    return f"[Note from the program: the user {what} the tool {call.tool!r} with {args}. {ended}]"

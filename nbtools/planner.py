@@ -1,0 +1,190 @@
+"""What to do next: pure answers about a conversation. Nothing here starts anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import takewhile
+
+from nbtools.messages import (
+    ENDED_WELL,
+    FINAL,
+    Conversation,
+    Message,
+    Notice,
+    Status,
+    ToolCall,
+)
+from nbtools.reducer import calls_of
+
+REPEATS = 3
+"""How often a call may fail in the same way before it is not run again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepare:
+    """Check the arguments of a call whose message is over, and ask whether it may run."""
+
+    call: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """End a call that is over a limit."""
+
+    call: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Execute a call that has entered `running`."""
+
+    call: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Send the conversation to the model; without `tools` it may call none."""
+
+    tools: bool = True
+
+
+Step = Prepare | Refuse | Run | Ask
+
+
+def next_steps(
+    conversation: Conversation, *, max_roundtrips: int = 5, auto_send: bool = True
+) -> tuple[Step, ...]:
+    """List what has to be done now.
+
+    Args:
+        conversation: The state.
+        max_roundtrips: Rounds of calls that one user message may cause.
+        auto_send: Whether results go to the model by themselves.
+
+    Returns:
+        Steps that may all start at once; empty when the conversation rests.
+    """
+    calls = _call_steps(conversation, max_roundtrips)
+    if calls or conversation.error or not settled(conversation):
+        return calls
+    if not _needs_answer(conversation, auto_send=auto_send):
+        return ()
+    over = rounds(conversation) - max_roundtrips
+    return () if over > 1 else (Ask(tools=over < 1),)
+
+
+def status(conversation: Conversation, *, max_roundtrips: int = 5, auto_send: bool = True) -> Status:
+    """Say whether the conversation runs, waits, failed or is ready."""
+    if next_steps(conversation, max_roundtrips=max_roundtrips, auto_send=auto_send) or any(
+        is_open(message) for message in conversation.messages
+    ):
+        return "running"
+    if open_calls(conversation) or (unsent(conversation) and not auto_send):
+        return "waiting"
+    return "error" if conversation.error else "ready"
+
+
+def is_open(message: Message) -> bool:
+    """Say whether the model still writes this message."""
+    return message.role == "assistant" and not message.finish
+
+
+def open_calls(conversation: Conversation) -> tuple[ToolCall, ...]:
+    """Return every call that is not final, in order."""
+    return tuple(
+        call
+        for message in conversation.messages
+        for call in calls_of(message)
+        if call.state not in FINAL
+    )
+
+
+def settled(conversation: Conversation) -> bool:
+    """Say whether no reply and no call is open."""
+    return not open_calls(conversation) and not any(map(is_open, conversation.messages))
+
+
+def unsent(conversation: Conversation) -> tuple[ToolCall, ...]:
+    """Return the final calls of the last reply, which the model has not heard of yet."""
+    last = _last(conversation)
+    if last is None or last.role != "assistant" or last.finish not in ENDED_WELL:
+        return ()
+    calls = tuple(call for call in calls_of(last) if call.origin == "model")
+    return calls if all(call.state in FINAL for call in calls) else ()
+
+
+def rounds(conversation: Conversation) -> int:
+    """Count the replies with calls since the last question of the user."""
+    return sum(1 for message in _turn(conversation) if _calls_tools(message))
+
+
+def repeated(conversation: Conversation, call: ToolCall, digest: str) -> str:
+    """Return the failure that this call has met `REPEATS` times in this turn, else ""."""
+    errors = [
+        known.error
+        for message in _turn(conversation)
+        for known in calls_of(message)
+        if known.tool == call.tool and known.digest == digest and known.state == "error"
+    ]
+    last = errors[-1] if errors else ""
+    same = len(list(takewhile(lambda error: error == last, reversed(errors))))
+    return last if same >= REPEATS else ""
+
+
+def _call_steps(conversation: Conversation, max_roundtrips: int) -> tuple[Step, ...]:
+    return tuple(
+        _call_step(conversation, message, call, max_roundtrips)
+        for message in conversation.messages
+        if message.role == "user" or message.finish in ENDED_WELL
+        for call in calls_of(message)
+        if call.state in ("streaming", "running")
+    )
+
+
+def _call_step(
+    conversation: Conversation, message: Message, call: ToolCall, max_roundtrips: int
+) -> Step:
+    if call.state == "running":
+        return Run(call.id)
+    if message.role == "assistant" and rounds(conversation) > max_roundtrips:
+        reason = f"{max_roundtrips} rounds of tool calls in answer to one message."
+        return Refuse(call.id, reason)
+    return Prepare(call.id)
+
+
+def _needs_answer(conversation: Conversation, *, auto_send: bool) -> bool:
+    last = _last(conversation)
+    if last is None:
+        return False
+    if last.role == "user":
+        return not calls_of(last)
+    return bool(unsent(conversation)) and auto_send
+
+
+def _last(conversation: Conversation) -> Message | None:
+    """Return the last message that is more than notices and calls of the user."""
+    for message in reversed(conversation.messages):
+        if message.role == "user" and calls_of(message):
+            continue
+        if message.role == "assistant" or any(
+            not isinstance(part, Notice) for part in message.parts
+        ):
+            return message
+    return None
+
+
+def _turn(conversation: Conversation) -> tuple[Message, ...]:
+    """Return what came since the last question of the user (a direct call is no question)."""
+    tail = []
+    for message in reversed(conversation.messages):
+        if message.role == "user" and not calls_of(message):
+            break
+        tail.append(message)
+    return tuple(reversed(tail))
+
+
+def _calls_tools(message: Message) -> bool:
+    return message.role == "assistant" and any(
+        call.origin == "model" for call in calls_of(message)
+    )

@@ -1,0 +1,324 @@
+"""How a conversation changes: `reduce(conversation, event)`, and which moves are legal.
+
+A final call never changes, a call enters `running` at most once, and a message that did not end
+well leaves no call open. Whatever does not fit raises `IllegalMove`; nothing is repaired silently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from nbtools import events as ev
+from nbtools.errors import IllegalMove
+from nbtools.messages import (
+    ENDED_WELL,
+    FINAL,
+    Conversation,
+    Message,
+    Notice,
+    Outcome,
+    Part,
+    Reasoning,
+    Text,
+    ToolCall,
+)
+from nbtools.outcomes import LEGAL_ENDS, sentence
+
+
+def reduce(conversation: Conversation, event: ev.Event) -> Conversation:
+    """Apply one event.
+
+    Args:
+        conversation: The state before.
+        event: What happened.
+
+    Returns:
+        The state after; the same object where nothing changed.
+
+    Raises:
+        IllegalMove: The event does not fit the conversation; the text says why.
+    """
+    return _HANDLERS[type(event)](conversation, event)
+
+
+def find_message(conversation: Conversation, message_id: str) -> Message:
+    """Return the message with this id, or raise `IllegalMove`."""
+    return conversation.messages[_message_index(conversation, message_id)]
+
+
+def find_call(conversation: Conversation, call_id: str) -> ToolCall:
+    """Return the call with this id, or raise `IllegalMove`."""
+    message, part = _locate(conversation, call_id)
+    call = conversation.messages[message].parts[part]
+    if not isinstance(call, ToolCall):
+        raise IllegalMove(f"{call_id!r} is a {call.type} part, not a tool call.")
+    return call
+
+
+def calls_of(message: Message) -> tuple[ToolCall, ...]:
+    """Return the tool calls of a message, in their order."""
+    return tuple(part for part in message.parts if isinstance(part, ToolCall))
+
+
+def _message_index(conversation: Conversation, message_id: str) -> int:
+    messages = conversation.messages
+    for index in range(len(messages) - 1, -1, -1):  # from the end: what changes is almost always last
+        if messages[index].id == message_id:
+            return index
+    raise IllegalMove(f"There is no message {message_id!r}.")
+
+
+def _locate(conversation: Conversation, part_id: str) -> tuple[int, int]:
+    messages = conversation.messages
+    for index in range(len(messages) - 1, -1, -1):
+        parts = messages[index].parts
+        for place in range(len(parts) - 1, -1, -1):
+            if parts[place].id == part_id:
+                return index, place
+    raise IllegalMove(f"There is no part {part_id!r}.")
+
+
+def _set_message(conversation: Conversation, index: int, message: Message) -> Conversation:
+    messages = conversation.messages
+    return replace(conversation, messages=(*messages[:index], message, *messages[index + 1 :]))
+
+
+def _set_part(conversation: Conversation, place: tuple[int, int], part: Part) -> Conversation:
+    message = conversation.messages[place[0]]
+    parts = (*message.parts[: place[1]], part, *message.parts[place[1] + 1 :])
+    return _set_message(conversation, place[0], replace(message, parts=parts))
+
+
+def _change_call(conversation: Conversation, call_id: str, **changes: Any) -> Conversation:
+    place = _locate(conversation, call_id)
+    call = conversation.messages[place[0]].parts[place[1]]
+    return _set_part(conversation, place, replace(call, **changes))
+
+
+def _add_message(conversation: Conversation, event: ev.MessageAdded) -> Conversation:
+    message = event.message
+    taken = {known.id for known in conversation.messages}
+    parts = {part.id for known in conversation.messages for part in known.parts}
+    own = [part.id for part in message.parts]
+    if message.id in taken:
+        raise IllegalMove(f"There is a message {message.id!r} already.")
+    if len(set(own)) < len(own) or parts.intersection(own):
+        raise IllegalMove(f"Message {message.id!r} brings a part id that is taken.")
+    return replace(conversation, messages=(*conversation.messages, message), error=None)
+
+
+def _start_message(conversation: Conversation, event: ev.MessageStarted) -> Conversation:
+    if any(_is_open(message) for message in conversation.messages):
+        raise IllegalMove("A reply is open; end it before another one starts.")
+    message = Message(id=event.message, role="assistant", model=event.model, time=event.time)
+    return _add_message(conversation, ev.MessageAdded(message=message))
+
+
+def _add_part(conversation: Conversation, event: ev.PartAdded) -> Conversation:
+    index = _message_index(conversation, event.message)
+    message = conversation.messages[index]
+    if not _is_open(message) and not isinstance(event.part, Notice):
+        raise IllegalMove(f"Message {message.id!r} is over; only a notice may still join it.")
+    if any(part.id == event.part.id for known in conversation.messages for part in known.parts):
+        raise IllegalMove(f"There is a part {event.part.id!r} already.")
+    return _set_message(conversation, index, replace(message, parts=(*message.parts, event.part)))
+
+
+def _grow_text(conversation: Conversation, event: ev.TextDelta) -> Conversation:
+    place = _locate(conversation, event.part)
+    message = conversation.messages[place[0]]
+    part = message.parts[place[1]]
+    if not isinstance(part, Text | Reasoning) or not _is_open(message):
+        raise IllegalMove(f"Part {event.part!r} takes no more text.")
+    return _set_part(conversation, place, replace(part, text=part.text + event.text))
+
+
+def _seal_reasoning(conversation: Conversation, event: ev.ReasoningSealed) -> Conversation:
+    place = _locate(conversation, event.part)
+    part = conversation.messages[place[0]].parts[place[1]]
+    if not isinstance(part, Reasoning):
+        raise IllegalMove(f"Part {event.part!r} is {part.type}, not reasoning.")
+    return _set_part(conversation, place, replace(part, sealed=event.sealed))
+
+
+def _grow_args(conversation: Conversation, event: ev.ArgsDelta) -> Conversation:
+    call = _expect(conversation, event.call, {"streaming"}, "take more arguments")
+    raw = call.raw + event.text
+    args = call.args if event.args is None else event.args
+    return _change_call(conversation, call.id, raw=raw, args=args)
+
+
+def _end_message(conversation: Conversation, event: ev.MessageEnded) -> Conversation:
+    index = _message_index(conversation, event.message)
+    message = conversation.messages[index]
+    if not event.finish:
+        raise IllegalMove("A reply ends with a finish; it cannot be empty.")
+    if not _is_open(message) and not _may_be_stopped(message, event):
+        raise IllegalMove(f"Message {message.id!r} is over already ({message.finish!r}).")
+    parts = message.parts
+    if event.finish not in ENDED_WELL:
+        outcome: Outcome = "cancelled" if event.finish == "stopped" else "incomplete"
+        parts = tuple(_cut(part, outcome, event.time) for part in parts)
+    ended = replace(
+        message,
+        parts=parts,
+        finish=event.finish,
+        reason=event.reason or message.reason,
+        usage=event.usage or message.usage,
+    )
+    return _set_message(conversation, index, ended)
+
+
+def _may_be_stopped(message: Message, event: ev.MessageEnded) -> bool:
+    """A turn can be stopped between a reply and the next request, when its calls are over."""
+    settled = all(call.state in FINAL for call in calls_of(message))
+    return event.finish == "stopped" and message.role == "assistant" and settled
+
+
+def _cut(part: Part, outcome: Outcome, time: float | None) -> Part:
+    if not isinstance(part, ToolCall) or part.state in FINAL:
+        return part
+    told = sentence(outcome)
+    return replace(part, state="error", outcome=outcome, error=told, told=told, ended=time)
+
+
+def _wait_call(conversation: Conversation, event: ev.CallWaiting) -> Conversation:
+    call = _expect(conversation, event.call, {"streaming", "running", "pending"}, "wait")
+    _expect_readable(conversation, call)
+    if event.waiting == "approval" and (call.state == "running" or call.waiting == "result"):
+        raise IllegalMove(f"Call {call.id!r} is past its approval; it cannot be asked for again.")
+    if event.waiting == "result" and (call.state, call.waiting) == ("pending", "result"):
+        raise IllegalMove(f"Call {call.id!r} waits for a result already.")
+    if not event.waiting:
+        raise IllegalMove("A call waits for 'approval' or for 'result'.")
+    return _change_call(
+        conversation,
+        call.id,
+        state="pending",
+        waiting=event.waiting,
+        args=event.args,
+        proposed=event.proposed or call.proposed,
+        digest=event.digest or call.digest,
+        decision=event.decision or call.decision,
+        destructive=event.destructive or call.destructive,
+        progress=None,
+    )
+
+
+def _start_call(conversation: Conversation, event: ev.CallStarted) -> Conversation:
+    call = _expect(conversation, event.call, {"streaming", "pending"}, "start")
+    _expect_readable(conversation, call)
+    if call.waiting == "result":
+        raise IllegalMove(f"Call {call.id!r} waits for a result; it is not run.")
+    return _change_call(
+        conversation,
+        call.id,
+        state="running",
+        waiting="",
+        args=event.args,
+        proposed=event.proposed,
+        digest=event.digest or call.digest,
+        decision=event.decision,
+        started=event.time,
+    )
+
+
+def _progress_call(conversation: Conversation, event: ev.CallProgressed) -> Conversation:
+    call = _expect(conversation, event.call, {"running"}, "progress")
+    return _change_call(
+        conversation,
+        call.id,
+        progress=event.progress or call.progress,
+        output=call.output + event.output,
+        display=event.display or call.display,
+    )
+
+
+def _draw_call(conversation: Conversation, event: ev.CallDrawn) -> Conversation:
+    find_call(conversation, event.call)
+    return _change_call(conversation, event.call, drawn=event.drawn)
+
+
+def _end_call(conversation: Conversation, event: ev.CallEnded) -> Conversation:
+    call = _expect(conversation, event.call, {"streaming", "pending", "running"}, "end")
+    if event.outcome not in LEGAL_ENDS[call.state, call.waiting]:
+        place = f"{call.state} {call.waiting}".strip()
+        raise IllegalMove(f"A call that is {place} cannot end as {event.outcome!r}.")
+    ok = event.outcome == "ok"
+    return _change_call(
+        conversation,
+        call.id,
+        state="result" if ok else "error",
+        waiting="",
+        outcome=event.outcome,
+        value=event.value,
+        display=event.display or (call.display if ok else None),
+        told=event.told or ("" if ok else sentence(event.outcome, event.error)),
+        error="" if ok else event.error or sentence(event.outcome),
+        trace=event.trace,
+        args=call.args if event.args is None else event.args,
+        decision=event.decision or call.decision,
+        progress=None,
+        ended=event.time,
+    )
+
+
+def _fail_request(conversation: Conversation, event: ev.RequestFailed) -> Conversation:
+    if any(_is_open(message) for message in conversation.messages):
+        raise IllegalMove("A reply is open; end it before its request fails.")
+    return replace(conversation, error=event.failure)
+
+
+def _remove_messages(conversation: Conversation, event: ev.MessagesRemoved) -> Conversation:
+    gone = set(event.messages)
+    for message_id in event.messages:
+        message = find_message(conversation, message_id)
+        if _is_open(message) or any(call.state not in FINAL for call in calls_of(message)):
+            raise IllegalMove(f"Message {message_id!r} has something open; close it first.")
+    left = tuple(message for message in conversation.messages if message.id not in gone)
+    return replace(conversation, messages=left, error=None)
+
+
+def _change_status(conversation: Conversation, event: ev.StatusChanged) -> Conversation:
+    if conversation.status == event.status:
+        return conversation
+    return replace(conversation, status=event.status)
+
+
+def _is_open(message: Message) -> bool:
+    return message.role == "assistant" and not message.finish
+
+
+def _expect(conversation: Conversation, call_id: str, states: set[str], verb: str) -> ToolCall:
+    call = find_call(conversation, call_id)
+    if call.state not in states:
+        raise IllegalMove(f"Call {call_id!r} is {call.state} ({call.outcome}) and cannot {verb}.")
+    return call
+
+
+def _expect_readable(conversation: Conversation, call: ToolCall) -> None:
+    """A call moves on only when the message that holds it ended well: half a call never runs."""
+    message = conversation.messages[_locate(conversation, call.id)[0]]
+    if message.role == "assistant" and message.finish not in ENDED_WELL:
+        raise IllegalMove(f"Call {call.id!r} cannot move on before its message ended well.")
+
+
+_HANDLERS: Mapping[type[Any], Callable[[Conversation, Any], Conversation]] = {
+    ev.MessageAdded: _add_message,
+    ev.MessageStarted: _start_message,
+    ev.PartAdded: _add_part,
+    ev.TextDelta: _grow_text,
+    ev.ReasoningSealed: _seal_reasoning,
+    ev.ArgsDelta: _grow_args,
+    ev.MessageEnded: _end_message,
+    ev.CallWaiting: _wait_call,
+    ev.CallStarted: _start_call,
+    ev.CallProgressed: _progress_call,
+    ev.CallDrawn: _draw_call,
+    ev.CallEnded: _end_call,
+    ev.RequestFailed: _fail_request,
+    ev.MessagesRemoved: _remove_messages,
+    ev.StatusChanged: _change_status,
+}

@@ -1,0 +1,361 @@
+"""Carries out steps: one model request, the preparation of one call, one run of a tool.
+
+Nothing here changes the conversation: what happens is handed to `emit` as events.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from nbtools import events as ev
+from nbtools.assembly import Assembly
+from nbtools.codec import digest, dumps, plain
+from nbtools.display import bundle, capture, preview, tell
+from nbtools.errors import InvalidArguments, ProviderError, StreamError
+from nbtools.executors import in_main, in_worker
+from nbtools.messages import (
+    Decision,
+    Failure,
+    Json,
+    Message,
+    Progress,
+    Request,
+    ToolCall,
+)
+from nbtools.outcomes import sentence
+from nbtools.partial import parse_arguments
+from nbtools.providers import Provider
+from nbtools.tools import PENDING, Result, Tool, ToolContext
+from nbtools.tools.failure import explain, trace
+from nbtools.tools.invoke import invoke
+
+POLICY_TIMEOUT = 10.0
+"""Seconds that an approval policy may take; after that the person is asked."""
+
+LONGEST_OUTPUT = 64_000
+"""Characters that one call may print to its card."""
+
+Policy = bool | Callable[[ToolCall], object] | None
+Handler = Callable[[ToolCall, ToolContext[Any]], object]
+Keep = Callable[[ToolCall, object], None]
+
+
+class Emit(Protocol):
+    """Takes what happened, on the engine's loop."""
+
+    def __call__(self, event: ev.Event, /) -> None: ...
+
+
+@dataclass(kw_only=True)
+class Settings:
+    """What the program chose for one chat; changed only while the chat rests."""
+
+    provider: Provider
+    tools: dict[str, Tool] = field(default_factory=dict)
+    system: str = ""
+    context: Any = field(default=None, repr=False)
+    approval: Policy = None
+    on_tool_call: Handler | None = None
+    max_roundtrips: int = 5
+    auto_send: bool = True
+    context_limit: int | None = None
+
+
+async def request(
+    provider: Provider, question: Request, assembly: Assembly, emit: Emit
+) -> ProviderError | None:
+    """Ask the model once and emit its reply.
+
+    Args:
+        provider: The model.
+        question: What it is sent.
+        assembly: Turns what it says into events of one message.
+        emit: Takes them.
+
+    Returns:
+        Why the reply failed, or None; a reply that broke off is a failure too.
+    """
+    try:
+        async for said in provider.stream(question):
+            for event in assembly.feed(said):
+                emit(event)
+    except ProviderError as error:
+        assembly.fault = error
+    except Exception as error:  # noqa: BLE001 - a provider of the user's own may raise anything
+        assembly.fault = StreamError(f"The model's provider failed: {explain(error)}")
+    end = assembly.end()
+    emit(replace(end, time=time.time()))
+    if assembly.fault is None and end.finish == "cut":
+        return StreamError(
+            "The answer broke off before its end.", hint="What had arrived is kept; ask again."
+        )
+    return assembly.fault
+
+
+def failure(error: ProviderError) -> Failure:
+    """Write an error down for the conversation."""
+    return Failure(
+        kind=type(error).__name__,
+        text=error.text,
+        hint=error.hint,
+        status=error.status,
+        retry=error.retryable,
+    )
+
+
+async def prepare(
+    call: ToolCall, settings: Settings, repeated: Callable[[ToolCall, str], str]
+) -> ev.CallWaiting | ev.CallStarted | ev.CallEnded:
+    """Decide how a call goes on whose arguments are complete.
+
+    Args:
+        call: A call that is `streaming` and whose message is over.
+        settings: The chat's tools and policies.
+        repeated: Gives the failure that the same call has met too often, or "".
+
+    Returns:
+        The call waits, starts, or ends as `unknown`, `invalid` or `limit`.
+    """
+    tool = settings.tools.get(call.tool)
+    if tool is None:
+        return _ended(call, "unknown", _no_such_tool(call.tool, settings.tools))
+    try:
+        args = tool.check(parse_arguments(call.raw))
+    except InvalidArguments as error:
+        return _ended(call, "invalid", error.text)
+    known = replace(call, args=args, digest=digest(tool.name, args))
+    if again := repeated(known, known.digest):
+        reason = f"the same call failed before in the same way ({again}). Do not repeat it."
+        return replace(_ended(call, "limit", reason), args=args)
+    if await asks(known, tool, settings):
+        return ev.CallWaiting(
+            call=call.id,
+            waiting="approval",
+            args=args,
+            digest=known.digest,
+            destructive=tool.destructive,
+        )
+    decision = Decision(approved=True, by="policy") if tool.asks is not None else None
+    return let_run(known, tool, settings, decision=decision)
+
+
+def let_run(
+    call: ToolCall,
+    tool: Tool,
+    settings: Settings,
+    *,
+    decision: Decision | None,
+) -> ev.CallStarted | ev.CallWaiting:
+    """Say how a call goes on that may run: it starts, or a person has to give its result."""
+    args = call.args or {}
+    if tool.function is None and settings.on_tool_call is None:
+        return ev.CallWaiting(
+            call=call.id,
+            waiting="result",
+            args=args,
+            digest=call.digest,
+            proposed=call.proposed,
+            decision=decision,
+        )
+    return ev.CallStarted(
+        call=call.id,
+        args=args,
+        proposed=call.proposed,
+        digest=call.digest,
+        decision=decision,
+        time=time.time(),
+    )
+
+
+async def asks(call: ToolCall, tool: Tool, settings: Settings) -> bool:
+    """Say whether a person has to approve a call.
+
+    A policy lets it run only by being, or returning, exactly False. The chat's setting can make a
+    tool stricter and never looser.
+    """
+    policies = [policy for policy in (tool.asks, settings.approval) if policy is not None]
+    for policy in policies:
+        if await _verdict(policy, call) is not False:
+            return True
+    return False
+
+
+async def _verdict(policy: Policy, call: ToolCall) -> object:
+    if not callable(policy):
+        return policy
+    try:
+        async with asyncio.timeout(POLICY_TIMEOUT):
+            said = await in_worker(lambda: policy(call))
+            return await said if inspect.isawaitable(said) else said
+    except Exception:  # noqa: BLE001 - whatever goes wrong in a policy, the person is asked
+        return True
+
+
+async def run(
+    call: ToolCall, settings: Settings, emit: Emit, keep: Keep
+) -> ev.CallWaiting | ev.CallEnded:
+    """Execute a call that has entered `running`.
+
+    Args:
+        call: The call with the arguments that were shown.
+        settings: The chat's tools and hidden context.
+        emit: Takes progress, output and partial values.
+        keep: Takes the Python value.
+
+    Returns:
+        The call's end, or `pending(result)` where a person is to answer.
+    """
+    tool = settings.tools[call.tool]
+    sink = Sink(call.id, emit)
+    context = ToolContext(settings.context, call_id=call.id, on_progress=sink.progress)
+    clock = asyncio.timeout(tool.timeout if tool.thread == "worker" else None)
+    try:
+        async with clock:
+            with capture(sink):
+                value = await _execute(call, tool, settings, context, sink, clock)
+    except asyncio.CancelledError:
+        raise
+    except (KeyboardInterrupt, SystemExit) as error:
+        return _ended(call, "cancelled", f"It was ended by {type(error).__name__}.")
+    except BaseException as error:  # noqa: BLE001 - a tool may raise anything; siblings go on
+        if clock.expired():
+            return _ended(call, "timeout", f"It took over {tool.timeout:g} s.")
+        return _raised(call, tool, error)
+    if value is PENDING:
+        return ev.CallWaiting(call=call.id, waiting="result", args=call.args or {})
+    return finished(call, value, keep, shown=sink.shown)
+
+
+def finished(
+    call: ToolCall, value: object, keep: Keep, *, shown: Mapping[str, Json] | None = None
+) -> ev.CallEnded:
+    """Write down a value as the end of its call: for Python, the person, the page and the model."""
+    faces = value if isinstance(value, Result) else Result(value)
+    keep(call, faces.value)
+    told = tell(faces.value) if faces.model is None else tell(faces.model)
+    if faces.display is not None:
+        display = bundle(faces.display)
+    else:
+        display = shown if faces.value is None and shown else bundle(faces.value)
+    return ev.CallEnded(
+        call=call.id,
+        outcome="ok",
+        told=_edited(call) + told,
+        value=preview(faces.value),
+        display=display,
+        time=time.time(),
+    )
+
+
+class Sink:
+    """Where a running tool's progress, output and pictures go: to its own card."""
+
+    def __init__(self, call_id: str, emit: Emit) -> None:
+        self._call = call_id
+        self._emit = emit
+        self._printed = 0
+        self.shown: Mapping[str, Json] | None = None
+
+    def progress(self, fraction: float | None = None, text: str = "") -> None:
+        """Show how far the call is."""
+        progress = Progress(fraction=fraction, text=text)
+        self._emit(ev.CallProgressed(call=self._call, progress=progress))
+
+    def output(self, text: str) -> None:
+        """Show what the function printed, up to `LONGEST_OUTPUT` characters."""
+        room = LONGEST_OUTPUT - self._printed
+        if room <= 0:
+            return
+        self._printed += len(text)
+        shown = text if len(text) <= room else f"{text[:room]}\n… cut here …\n"
+        self._emit(ev.CallProgressed(call=self._call, output=shown))
+
+    def display(self, shown: Mapping[str, Json]) -> None:
+        """Show what the function displayed, or a figure that it left open."""
+        self.shown = shown
+        self._emit(ev.CallProgressed(call=self._call, display=shown))
+
+    def partial(self, value: object) -> None:
+        """Show a value that is not yet the last."""
+        self._emit(ev.CallProgressed(call=self._call, display=bundle(value)))
+
+
+async def _execute(
+    call: ToolCall,
+    tool: Tool,
+    settings: Settings,
+    context: ToolContext[Any],
+    sink: Sink,
+    clock: asyncio.Timeout,
+) -> object:
+    if tool.function is None and settings.on_tool_call is not None:
+        return await _handle(settings.on_tool_call, call, context)
+
+    def on_wait(text: str) -> None:
+        sink.progress(None, text)
+        if not text and tool.timeout is not None:  # waiting for the main thread is not tool time
+            clock.reschedule(asyncio.get_running_loop().time() + tool.timeout)
+
+    async def in_main_thread(function: Callable[[], Any]) -> Any:
+        return await in_main(function, on_wait=on_wait)
+
+    workers = in_main_thread if tool.thread == "main" else in_worker
+    return await invoke(tool, dict(call.args or {}), context, sink, workers)
+
+
+async def _handle(handler: Handler, call: ToolCall, context: ToolContext[Any]) -> object:
+    """Ask `on_tool_call`; None means that it did not handle the call."""
+    if inspect.iscoroutinefunction(handler):
+        value = await handler(call, context)
+    else:
+        value = await in_worker(lambda: handler(call, context))
+        if inspect.isawaitable(value):
+            value = await value
+    return PENDING if value is None else value
+
+
+def _raised(call: ToolCall, tool: Tool, error: BaseException) -> ev.CallEnded:
+    told = explain(error, tool.errors)
+    shown = explain(error)
+    ended = replace(_ended(call, "failed", shown), trace=trace(error))
+    is_own_words = type(error).__name__ == "ToolError"
+    text = told if is_own_words else sentence("failed", told)
+    return replace(ended, told=_edited(call) + text)
+
+
+def _ended(call: ToolCall, outcome: Any, reason: str) -> ev.CallEnded:
+    return ev.CallEnded(
+        call=call.id,
+        outcome=outcome,
+        error=reason,
+        told=_edited(call) + sentence(outcome, reason),
+        time=time.time(),
+    )
+
+
+def _edited(call: ToolCall) -> str:
+    if call.proposed is None:
+        return ""
+    changed = dumps(plain(dict(call.args or {})))
+    return f"(The user changed the arguments to {changed} before it ran.)\n"
+
+
+def _no_such_tool(name: str, tools: Mapping[str, Tool]) -> str:
+    known = ", ".join(tools) or "none"
+    return f"{name[:100]!r} is not a tool. The tools are: {known}."
+
+
+def user_call(
+    message_id: str, call_id: str, tool: str, args: Mapping[str, Json], again: str = ""
+) -> Message:
+    """Build the message by which a person calls a tool directly."""
+    sent = plain(dict(args))
+    call = ToolCall(
+        id=call_id, tool=tool, raw=dumps(sent), args=sent, origin="user", again=again
+    )
+    return Message(id=message_id, role="user", parts=(call,), time=time.time())

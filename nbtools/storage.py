@@ -1,0 +1,94 @@
+"""A conversation in a file: what was said and done, and no endpoint, key, code or Python value."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from nbtools.codec import decode_conversation, dumps, encode
+from nbtools.messages import FINAL, Conversation, Message, Outcome, Part, ToolCall
+from nbtools.outcomes import sentence
+
+FORMAT = 1
+
+
+def save(path: Path, conversation: Conversation, fingerprints: Mapping[str, str]) -> None:
+    """Write a conversation so that a crash leaves the old file or the new one, never half.
+
+    Args:
+        path: The file; its folder must exist.
+        conversation: What to keep.
+        fingerprints: For each tool, the fingerprint of its schema.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    written = {
+        "nbtools": FORMAT,
+        "saved": time.time(),
+        "tools": dict(fingerprints),
+        "conversation": encode(conversation, saved=True),
+    }
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    beside.write_text(dumps(written), encoding="utf-8")
+    beside.replace(path)
+
+
+def load(path: Path, fingerprints: Mapping[str, str]) -> Conversation:
+    """Read a conversation and close what did not survive.
+
+    Args:
+        path: A file that `save` wrote.
+        fingerprints: The tools there are now; a call waits on only for the same tool.
+
+    Returns:
+        The conversation at rest: nothing in it streams or runs.
+
+    Raises:
+        OSError: The file cannot be read.
+        ValueError: It is not such a file; the text says what is wrong in it.
+    """
+    try:
+        written = json.loads(path.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path.name!r} is not a saved chat: {error}") from error
+    if not isinstance(written, dict) or written.get("nbtools") != FORMAT:
+        raise ValueError(f"{path.name!r} is not a saved chat of format {FORMAT}.")
+    conversation = decode_conversation(written.get("conversation"))
+    known = written.get("tools")
+    same = {
+        name for name, mark in fingerprints.items() if isinstance(known, dict) and known.get(name) == mark
+    }
+    messages = tuple(_settle_message(message, same) for message in conversation.messages)
+    kept = tuple(message for message in messages if message.parts or message.role == "user")
+    return replace(conversation, messages=kept)
+
+
+def _settle_message(message: Message, same: set[str]) -> Message:
+    finish = message.finish
+    if message.role == "assistant" and not finish:
+        finish = "cut"
+    parts = tuple(_settle_part(part, same) for part in message.parts)
+    return replace(message, parts=parts, finish=finish)
+
+
+def _settle_part(part: Part, same: set[str]) -> Part:
+    if not isinstance(part, ToolCall) or part.state in FINAL:
+        return part
+    ends: Mapping[str, Outcome] = {"streaming": "incomplete", "running": "interrupted"}
+    outcome = ends.get(part.state)
+    if outcome is None and part.tool in same:
+        return part
+    reason = "" if outcome else f"{part.tool!r} is not among the tools, or has changed."
+    return _ended(part, outcome or "unknown", reason)
+
+
+def _ended(call: ToolCall, outcome: Outcome, reason: str) -> ToolCall:
+    told = sentence(outcome, reason)
+    changes: dict[str, Any] = {"state": "error", "waiting": "", "progress": None}
+    return replace(call, outcome=outcome, error=reason or told, told=told, **changes)

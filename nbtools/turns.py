@@ -1,0 +1,295 @@
+"""How Python code sees a chat: the turn that an action starts, and live handles of calls."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any, TypeVar, overload
+
+from nbtools.errors import ProviderError
+from nbtools.messages import (
+    Conversation,
+    Failure,
+    Json,
+    Message,
+    Outcome,
+    State,
+    Status,
+    Text,
+    ToolCall,
+    Usage,
+)
+from nbtools.reducer import calls_of, find_call
+from nbtools.session import Session
+
+Value = TypeVar("Value")
+
+
+def on_engine(session: Session, work: Callable[[], Value]) -> Value:
+    """Do a short piece of work on the engine's loop, from any thread, and return what it returns.
+
+    Raises:
+        Exception: Whatever the work raised.
+    """
+    if session.engine.here:
+        return work()
+
+    async def carried() -> Value:
+        return work()
+
+    return session.engine.submit(carried()).result()
+
+
+class Turn:
+    """What one action set going; await it to wait until the conversation rests.
+
+    The action has taken effect already, awaited or not. Awaiting returns when the chat has
+    answered, waits for a person, or failed, and raises the provider's error; it never waits for a
+    click. Cancelling the wait (an interrupted cell) stops the chat.
+
+    Args:
+        session: The conversation.
+        action: Starts the effect; called once, on the engine's loop, before this returns.
+    """
+
+    def __init__(self, session: Session, action: Callable[[], object]) -> None:
+        def start() -> str:
+            messages = session.conversation.messages
+            last = messages[-1].id if messages else ""
+            action()
+            return last
+
+        self._session = session
+        self._after = on_engine(session, start)
+        self._rested: Future[None] = session.engine.submit(session.rest())
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The messages since the action."""
+        messages = self._session.conversation.messages
+        places = [index for index, known in enumerate(messages) if known.id == self._after]
+        return messages[places[0] + 1 :] if places else messages
+
+    @property
+    def text(self) -> str:
+        """The text of the answer, without that of the user."""
+        return "\n\n".join(
+            part.text
+            for message in self.messages
+            if message.role == "assistant"
+            for part in message.parts
+            if isinstance(part, Text)
+        )
+
+    @property
+    def calls(self) -> Calls:
+        """Handles of the calls of this turn."""
+        ids = [call.id for message in self.messages for call in calls_of(message)]
+        return Calls(self._session, ids)
+
+    @property
+    def status(self) -> Status:
+        """What the conversation does now."""
+        return self._session.conversation.status
+
+    @property
+    def error(self) -> Failure | None:
+        """Why the last request failed, or None."""
+        return self._session.conversation.error
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens of the requests of this turn."""
+        return total_usage(self.messages)
+
+    @property
+    def done(self) -> bool:
+        """Whether the conversation has come to rest."""
+        return self._rested.done()
+
+    @property
+    def rested(self) -> Future[None]:
+        """Done when the conversation rests; for code that waits without a loop."""
+        return self._rested
+
+    def fault(self) -> ProviderError | None:
+        """Return the error that awaiting raises, or None."""
+        return self._session.error if self.error is not None else None
+
+    def __await__(self) -> Generator[Any, None, Turn]:
+        """Wait until the conversation rests."""
+        return self._wait().__await__()
+
+    async def _wait(self) -> Turn:
+        try:
+            await asyncio.wrap_future(self._rested)
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            self._session.engine.post(self._session.stop)
+            raise
+        if (fault := self.fault()) is not None:
+            raise fault
+        return self
+
+    def __repr__(self) -> str:
+        return f"<Turn {self.status}: {self.text[:60]!r}, {len(self.calls)} calls>"
+
+
+class CallHandle:
+    """One call, live: what it shows is what the conversation holds now."""
+
+    def __init__(self, session: Session, call_id: str) -> None:
+        self._session = session
+        self.id = call_id
+
+    @property
+    def call(self) -> ToolCall:
+        """The call as it is now, frozen."""
+        return find_call(self._session.conversation, self.id)
+
+    @property
+    def tool(self) -> str:
+        """The tool's name as the model wrote it."""
+        return self.call.tool
+
+    @property
+    def args(self) -> Mapping[str, Json]:
+        """The arguments: while they stream, what could be parsed so far."""
+        return self.call.args or {}
+
+    @property
+    def state(self) -> State:
+        """One of streaming, pending, running, result, error."""
+        return self.call.state
+
+    @property
+    def waiting(self) -> str:
+        """What a pending call waits for: `approval` or `result`."""
+        return self.call.waiting
+
+    @property
+    def outcome(self) -> Outcome:
+        """How it ended, "" while it is open."""
+        return self.call.outcome
+
+    @property
+    def error(self) -> str:
+        """Why it gave no value."""
+        return self.call.error
+
+    @property
+    def told(self) -> str:
+        """What the model was told of its end."""
+        return self.call.told
+
+    @property
+    def result(self) -> object:
+        """The Python value that the tool returned.
+
+        Raises:
+            KeyError: There is none, or it was let go.
+        """
+        return self._session.results[self.id]
+
+    def approve(self, args: Mapping[str, Json] | None = None) -> Turn:
+        """Let the call run, with edited arguments if `args` is given.
+
+        Raises:
+            AlreadyDecided: It does not wait for approval any more.
+            InvalidArguments: `args` do not fit the tool.
+        """
+        approve = self._session.approve
+        return self._act(lambda: approve(self.id, mark=None, args=args, by="python"))
+
+    def decline(self, reason: str = "") -> Turn:
+        """Refuse the call; the model is told the reason.
+
+        Raises:
+            AlreadyDecided: It does not wait any more.
+        """
+        return self._act(lambda: self._session.decline(self.id, reason, by="python"))
+
+    def cancel(self) -> Turn:
+        """End the call, the rest of the turn going on.
+
+        Raises:
+            AlreadyDecided: It is over.
+        """
+        return self._act(lambda: self._session.cancel(self.id))
+
+    def rerun(self, args: Mapping[str, Json] | None = None) -> Turn:
+        """Run the finished call once more, as a new call.
+
+        Raises:
+            ChatBusy: An answer is under way.
+            AlreadyDecided: It is not over yet.
+        """
+        return self._act(lambda: self._session.rerun(self.id, args))
+
+    def _act(self, action: Callable[[], object]) -> Turn:
+        return Turn(self._session, action)
+
+    def __repr__(self) -> str:
+        call = self.call
+        state = " ".join(filter(None, (call.state, call.waiting or call.outcome)))
+        return f"<call {self.id!r} {call.tool}({dict(self.args)}) {state}>"
+
+
+class Calls(Sequence[CallHandle]):
+    """Calls in their order, also found by id."""
+
+    def __init__(self, session: Session, ids: list[str]) -> None:
+        self._session = session
+        self._ids = ids
+
+    @overload
+    def __getitem__(self, key: int | str) -> CallHandle: ...
+    @overload
+    def __getitem__(self, key: slice) -> Calls: ...
+    def __getitem__(self, key: int | str | slice) -> CallHandle | Calls:
+        """Return the call at a place, or with an id."""
+        if isinstance(key, slice):
+            return Calls(self._session, self._ids[key])
+        if isinstance(key, int):
+            return CallHandle(self._session, self._ids[key])
+        if key in self._ids:
+            return CallHandle(self._session, key)
+        raise KeyError(f"There is no call {key!r}; there are: {', '.join(self._ids) or 'none'}.")
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __iter__(self) -> Iterator[CallHandle]:
+        return (CallHandle(self._session, call_id) for call_id in self._ids)
+
+    @property
+    def pending(self) -> Calls:
+        """Those that wait for a person."""
+        return Calls(self._session, [call.id for call in self if call.state == "pending"])
+
+    def __repr__(self) -> str:
+        return f"[{', '.join(map(repr, self))}]"
+
+
+def all_calls(session: Session) -> Calls:
+    """Return handles of every call of the conversation."""
+    conversation: Conversation = session.conversation
+    ids = [call.id for message in conversation.messages for call in calls_of(message)]
+    return Calls(session, ids)
+
+
+def total_usage(messages: Sequence[Message]) -> Usage:
+    """Add up the tokens of messages; a field that no provider reported stays None."""
+    known = [message.usage for message in messages if message.usage is not None]
+
+    def total(name: str) -> int | None:
+        counts = [getattr(usage, name) for usage in known if getattr(usage, name) is not None]
+        return sum(counts) if counts else None
+
+    return Usage(
+        input=total("input"),
+        output=total("output"),
+        total=total("total"),
+        cached=total("cached"),
+        reasoning=total("reasoning"),
+    )

@@ -1,0 +1,638 @@
+"""The chat as a widget: its traits, its face in Python, and the wiring between both.
+
+The traits are what a page needs to begin; none of them is changed while an answer streams. Only
+the engine's thread sends to the page; what comes from the page is handed over to it at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import mimetypes
+import secrets
+import weakref
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import ipywidgets
+import traitlets
+
+from nbtools import display, events, page, storage, transcript
+from nbtools.asking import Approve, Asking
+from nbtools.bridge import Bridge, Publisher
+from nbtools.drawing import Drawer
+from nbtools.errors import NbtoolsError
+from nbtools.executors import engine, remember_main
+from nbtools.messages import Conversation, File, Message, Part, Status, Usage
+from nbtools.providers import Provider, resolve
+from nbtools.renderers import JavaScriptRenderer, Registry
+from nbtools.results import Results
+from nbtools.runner import Handler, Policy, Settings
+from nbtools.session import Session
+from nbtools.tools import Tool, collect
+from nbtools.turns import CallHandle, Calls, Turn, all_calls, on_engine, total_usage
+
+BOOT = secrets.token_hex(6)
+"""Names this start of nbtools; a command from another one is refused."""
+
+SMALL_MODULE = 65_536
+"""Characters up to which a JavaScript renderer is saved with the notebook."""
+
+
+class Runtime(ipywidgets.Widget):  # type: ignore[misc] # ipywidgets has no types
+    """The front end's code, held once for all chats of a kernel."""
+
+    _model_module = traitlets.Unicode("@jupyter-widgets/base").tag(sync=True)
+    _model_module_version = traitlets.Unicode("2.0.0").tag(sync=True)
+    _model_name = traitlets.Unicode("WidgetModel").tag(sync=True)
+    _view_name = traitlets.Unicode(None, allow_none=True).tag(sync=True)
+    code = traitlets.Unicode().tag(sync=True)
+
+
+class Chat(anywidget.AnyWidget):
+    """Talk to a model in a notebook; each of its tool calls is a live component.
+
+    Args:
+        model: A model's name such as "openai:gpt-5.1", a provider, or None for the demo.
+        system: Instructions that stand before the conversation.
+        tools: Typed functions or `Tool` objects.
+        context: Handed to tools as `ctx.context`; neither the model nor the page ever sees it.
+        approval: True to ask before every call, or a function of the call that returns exactly
+            False where it may run. It can make a tool stricter and never looser.
+        max_roundtrips: Rounds of tool calls that one message may cause.
+        autosave: A file that the conversation is written to at each rest and before each effect.
+        on_tool_call: Answers calls of tools without a function; None means not handled.
+        auto_send_tool_results: Whether results go to the model by themselves.
+        on_act: Takes the handle of a call and the changes that its renderer sent.
+        context_limit: Estimated tokens that a request may hold; the oldest turns are left out.
+
+    Raises:
+        ToolDefinitionError: A tool cannot be described; the text names it.
+        ValueError: There is no such model; the text names those there are.
+    """
+
+    assets = traitlets.Instance(Runtime).tag(sync=True, **ipywidgets.widget_serialization)
+    version = traitlets.Unicode().tag(sync=True)
+    modules = traitlets.Dict().tag(sync=True)
+    state = traitlets.Any().tag(sync=True, to_json=lambda _value, chat: chat._snapshot())
+
+    def __init__(
+        self,
+        model: str | Provider | None = None,
+        *,
+        system: str | None = None,
+        tools: Iterable[Tool | Callable[..., Any]] = (),
+        context: Any = None,
+        approval: Policy = None,
+        max_roundtrips: int = 5,
+        autosave: str | Path | None = None,
+        on_tool_call: Handler | None = None,
+        auto_send_tool_results: bool = True,
+        on_act: Callable[[CallHandle, Mapping[str, Any]], object] | None = None,
+        context_limit: int | None = None,
+        conversation: Conversation | None = None,
+    ) -> None:
+        remember_main()
+        self._own_tools = tuple(tools)
+        provider = resolve(model)
+        settings = Settings(
+            provider=provider,
+            tools=collect((*provider.tools, *self._own_tools)),
+            system=system or "",
+            context=context,
+            approval=approval,
+            on_tool_call=on_tool_call,
+            max_roundtrips=_count("max_roundtrips", max_roundtrips),
+            auto_send=auto_send_tool_results,
+            context_limit=context_limit,
+        )
+        self._id = secrets.token_hex(6)
+        self._session = Session(settings, engine(), conversation)
+        self._registry = Registry(settings.tools)
+        self._on_act = on_act
+        self._ended = False
+        self._autosave(autosave)
+        self._bridge = on_engine(self._session, self._build_bridge)
+        self._drawer = on_engine(self._session, lambda: Drawer(self._session, self._registry))
+        runtime = shared_runtime()
+        super().__init__(assets=runtime, version=_version(runtime.code))
+        self.on_msg(_handle_message)
+        on_engine(self._session, self._session.advance)
+        _close_earlier(self)
+
+    # --- the face: talking --------------------------------------------------------------------
+
+    def send(self, text: str | Iterable[str | Path | File], **ipywidgets_only: Any) -> Turn:  # type: ignore[override]
+        """Say something to the model; the effect starts whether or not the turn is awaited.
+
+        Args:
+            text: What to say, or a list of texts, image files and `File` parts. Text of the form
+                "/tool name=value" calls a tool directly.
+
+        Returns:
+            A turn; `await` it to wait until the chat rests.
+
+        Raises:
+            ChatBusy: An answer is under way.
+            TypeError: `text` is neither text nor a list of texts and files.
+        """
+        if ipywidgets_only or isinstance(text, Mapping):
+            raise TypeError("chat.send(text) talks to the model; it sends no widget messages.")
+        parts = self._parts(text)
+        return Turn(self._session, lambda: self._session.send(parts))
+
+    def ask(self, text: str | Iterable[str | Path | File], *, approve: Approve | None = None) -> Turn:
+        """Say something and block until the chat has answered.
+
+        A call that needs approval is decided by `approve` if it is given, else by a click if clicks
+        reach Python while this cell blocks, else at the keyboard; where nobody can be asked, it is
+        declined.
+
+        Args:
+            text: As for `send`.
+            approve: Takes the handle of a call; only an exact True approves.
+
+        Returns:
+            The finished turn.
+
+        Raises:
+            ChatBusy: An answer is under way.
+            ProviderError: The model, or the way to it, failed; it stands in the chat too.
+            KeyboardInterrupt: The cell was interrupted; the chat was stopped.
+            NbtoolsError: This was called from the chat's own thread, by an async tool.
+        """
+        if self._session.engine.here:
+            raise NbtoolsError("chat.ask would wait for itself here: use `await chat.send(…)`.")
+        remember_main()
+        turn = self.send(text)
+        Asking(self._session, self._bridge, approve).settle(turn)
+        if (fault := turn.fault()) is not None:
+            raise fault
+        return turn
+
+    async def stream(self, text: str | Iterable[str | Path | File]) -> AsyncIterator[events.Event]:
+        """Say something and yield what happens, until the chat rests.
+
+        Raises:
+            ChatBusy: An answer is under way.
+            ProviderError: The model, or the way to it, failed.
+        """
+        loop = asyncio.get_running_loop()
+        queue: asyncio.Queue[events.Event | None] = asyncio.Queue()
+
+        def put(event: events.Event | None, _: object = None) -> None:
+            loop.call_soon_threadsafe(queue.put_nowait, event)
+
+        end = on_engine(self._session, lambda: self._session.subscribe(put))
+        try:
+            turn = self.send(text)
+            turn.rested.add_done_callback(lambda _: put(None))
+            while (event := await queue.get()) is not None:
+                yield event
+            await turn
+        except asyncio.CancelledError:
+            self.stop()
+            raise
+        finally:
+            self._session.engine.post(end)
+
+    def resume(self) -> Turn:
+        """Send results that were held back, or repeat the request that failed.
+
+        Raises:
+            ChatBusy: An answer is under way.
+            ChatWaiting: Calls are open; the text names them.
+        """
+        return Turn(self._session, self._session.resume)
+
+    def stop(self) -> None:
+        """End the turn: every open call is closed, and what comes later continues nothing."""
+        on_engine(self._session, self._session.stop)
+
+    def clear(self) -> None:
+        """Empty the conversation; what is open is closed first."""
+        on_engine(self._session, self._session.clear)
+
+    # --- the face: deciding -------------------------------------------------------------------
+
+    def approve(self, call_id: str, args: Mapping[str, Any] | None = None) -> Turn:
+        """Let a call run; see `CallHandle.approve`."""
+        return self.calls[call_id].approve(args)
+
+    def decline(self, call_id: str, reason: str = "") -> Turn:
+        """Refuse a call; see `CallHandle.decline`."""
+        return self.calls[call_id].decline(reason)
+
+    def add_tool_result(
+        self, call_id: str, *, result: object = ..., error: str | None = None
+    ) -> Turn:
+        """Give the result of a call that waits for one.
+
+        Args:
+            call_id: The call.
+            result: Any value; None is a result too.
+            error: Why there is no result, in words for the model.
+
+        Raises:
+            AlreadyDecided: The call does not wait for a result; the text names what to use.
+            TypeError: Neither or both of `result` and `error` were given.
+        """
+        if (result is ...) == (error is None):
+            raise TypeError("add_tool_result takes either result=… or error=….")
+        value = None if error is not None else result
+        answer = self._session.answer
+        return Turn(self._session, lambda: answer(call_id, value=value, error=error))
+
+    # --- the face: looking --------------------------------------------------------------------
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The conversation as it stands, frozen."""
+        return self._session.conversation.messages
+
+    @property
+    def conversation(self) -> Conversation:
+        """Messages, status and error as they stand, frozen."""
+        return self._session.conversation
+
+    @property
+    def calls(self) -> Calls:
+        """Live handles of every call, in order; also found by id."""
+        return all_calls(self._session)
+
+    @property
+    def results(self) -> Results:
+        """The Python values that tools returned, by call id and by tool name (latest)."""
+        return self._session.results
+
+    @property
+    def status(self) -> Status:
+        """One of ready, running, waiting, error."""
+        return self._session.conversation.status
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens of all requests; a field that no provider reported is None."""
+        return total_usage(self.messages)
+
+    # --- the face: choosing, at rest ------------------------------------------------------------
+
+    @property
+    def model(self) -> Provider:
+        """The model; a name or a provider may be assigned while the chat rests."""
+        return self._session.settings.provider
+
+    @model.setter
+    def model(self, model: str | Provider | None) -> None:
+        provider = resolve(model)
+        tools = collect((*provider.tools, *self._own_tools))
+        self._change(f"The model is now {provider.label}.", provider=provider, tools=tools)
+
+    @property
+    def tools(self) -> Mapping[str, Tool]:
+        """The tools by name; a list of tools may be assigned while the chat rests."""
+        return dict(self._session.settings.tools)
+
+    @tools.setter
+    def tools(self, tools: Iterable[Tool | Callable[..., Any]]) -> None:
+        own = tuple(tools)
+        known = collect((*self.model.tools, *own))
+        self._change(f"The tools are now: {', '.join(known) or 'none'}.", tools=known)
+        self._own_tools = own
+
+    @property
+    def system(self) -> str:
+        """The instructions; text may be assigned while the chat rests."""
+        return self._session.settings.system
+
+    @system.setter
+    def system(self, system: str | None) -> None:
+        self._change("The instructions were changed.", system=system or "")
+
+    def renderer(
+        self,
+        tool: str,
+        render: Callable[..., Any] | None = None,
+        *,
+        esm: str | Path | None = None,
+        traits: str = "",
+    ) -> Any:
+        """Choose what draws the calls of a tool, inside the frame of its card.
+
+        Args:
+            tool: The tool's name, or "*" for every tool without a renderer of its own.
+            render: A function of the call that returns anything a notebook can show. Without it
+                and without `esm` this is a decorator.
+            esm: An anywidget front-end module, as a file or a string; its model is the call.
+            traits: "args" to give that module the arguments and nothing else.
+        """
+        if esm is not None:
+            return self._draw_with(tool, JavaScriptRenderer(esm, traits=traits))
+        if render is not None:
+            return self._draw_with(tool, render)
+        return lambda function: self._draw_with(tool, function)
+
+    # --- keeping ------------------------------------------------------------------------------
+
+    @classmethod
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        model: str | Provider | None = None,
+        tools: Iterable[Tool | Callable[..., Any]] = (),
+        context: Any = None,
+        **settings: Any,
+    ) -> Chat:
+        """Open a saved conversation. Nothing is sent or run; a call that waited waits on.
+
+        Args:
+            path: A file that `autosave` or `save` wrote; it names no endpoint, key or code.
+            model: As for `Chat`.
+            tools: As for `Chat`; a pending call stays only if its tool is here and unchanged.
+            context: As for `Chat`.
+            settings: Further arguments of `Chat`.
+
+        Raises:
+            OSError: The file cannot be read.
+            ValueError: It is no saved chat; the text says what is wrong.
+        """
+        provider = resolve(model)
+        given = tuple(tools)
+        known = collect((*provider.tools, *given))
+        conversation = storage.load(Path(path), _fingerprints(known))
+        return cls(provider, tools=given, context=context, conversation=conversation, **settings)
+
+    def save(self, path: str | Path) -> None:
+        """Write the conversation to a file.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
+        storage.save(Path(path), self.conversation, _fingerprints(self._session.settings.tools))
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write a page that shows the conversation and needs neither a kernel nor a network.
+
+        Returns:
+            The path of the page.
+        """
+        written = Path(path)
+        written.write_text(
+            page.render(self.conversation, self._snapshot(), self._bridge.assets(), _code()),
+            encoding="utf-8",
+        )
+        return written
+
+    def close(self) -> None:
+        """Stop the chat and take its views off the page."""
+        if not self._ended:
+            self._ended = True
+            self.stop()
+            self._drawer.close()
+            on_engine(self._session, self._bridge.close)
+        super().close()
+
+    # --- showing ------------------------------------------------------------------------------
+
+    def _ipython_display_(self, **_: Any) -> None:
+        """Show the live view, and beside it the transcript for readers without a kernel."""
+        view, metadata = super()._repr_mimebundle_() or ({}, {})
+        display.show_view({**view, "text/plain": ""}, metadata)
+        display.show_static(self._static(), self._id)
+
+    def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        view, metadata = super()._repr_mimebundle_() or ({}, {})
+        return {**view, **self._static()}, metadata
+
+    def _static(self) -> dict[str, str]:
+        conversation = self.conversation
+        return {
+            "text/plain": transcript.to_text(conversation),
+            "text/html": transcript.to_html(conversation, chat=self._id),
+        }
+
+    def __repr__(self) -> str:
+        return f"<Chat {self.model.label} {self.status}: {len(self.messages)} messages>"
+
+    # --- wiring -------------------------------------------------------------------------------
+
+    def _build_bridge(self) -> Bridge:
+        self._session.subscribe(self._note_rest)
+        return Bridge(
+            self._session,
+            self._to_page,
+            _publisher(),
+            boot=BOOT,
+            chat=self._id,
+            describe=self._describe,
+            on_act=self._act,
+        )
+
+    def _to_page(self, message: dict[str, Any], buffers: list[bytes]) -> None:
+        if self.comm is None:
+            return
+        free_reply_route(self.comm)
+        super().send(message, buffers)
+
+    def _snapshot(self) -> dict[str, Any]:
+        return dict(self._bridge.snapshot())
+
+    def _describe(self) -> dict[str, Any]:
+        provider = self._session.settings.provider
+        tools = self._session.settings.tools.values()
+        described = {
+            "model": {"label": provider.label, "host": provider.host, "demo": provider.demo},
+            "renderers": self._registry.describe(),
+            "tools": [
+                {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": tool.parameters,
+                }
+                for tool in tools
+            ],
+        }
+        comm = getattr(self, "comm", None)
+        return described if comm is None else {"widget": comm.comm_id, **described}
+
+    def _note_rest(self, event: events.Event, conversation: Conversation) -> None:
+        """At each rest: renew the static transcript, and the state where no page answers."""
+        _free_children(event)
+        if not isinstance(event, events.StatusChanged) or conversation.status == "running":
+            return
+        display.update_static(self._static(), self._id)
+        if not self._bridge.heard and self.comm is not None:
+            self.send_state("state")
+
+    def _draw_with(self, tool: str, renderer: Any) -> Any:
+        self._registry.set(tool, renderer)
+        if isinstance(renderer, JavaScriptRenderer):
+            code = renderer.code
+            on_engine(
+                self._session,
+                lambda: self._bridge.register_asset(
+                    renderer.asset, "text/javascript", code.encode()
+                ),
+            )
+            if len(code) <= SMALL_MODULE:
+                self.modules = {**self.modules, renderer.asset: code}
+        on_engine(self._session, self._bridge.refresh)
+        return renderer
+
+    def _act(self, call_id: str, changes: dict[str, Any]) -> None:
+        if self._on_act is None:
+            raise NbtoolsError("This chat has no on_act that takes what a renderer sends.")
+        handle = self.calls[call_id]
+        handler = self._on_act
+        loop = self._session.engine.loop
+        loop.run_in_executor(None, lambda: handler(handle, changes))
+
+    def _change(self, notice: str, **changes: Any) -> None:
+        def change() -> None:
+            session = self._session
+            session.expect_rest("change this")
+            session.settings = _replaced(session.settings, changes)
+            self._registry.tools = session.settings.tools
+            session.drop_unknown()
+            session.notice(notice)
+            session.advance()
+            self._bridge.refresh()
+
+        on_engine(self._session, change)
+
+    def _parts(self, said: str | Iterable[str | Path | File]) -> tuple[Part, ...]:
+        given = [said] if isinstance(said, str) else list(said)
+        texts = [part for part in given if isinstance(part, str)]
+        files = [self._file(part) for part in given if not isinstance(part, str)]
+        text = "\n\n".join(texts)
+        if not text.strip() and not files:
+            raise ValueError("A message cannot be empty.")
+        make = self._session.user_parts
+        return on_engine(self._session, lambda: make(text, tuple(files)))
+
+    def _file(self, part: Path | File) -> File:
+        if isinstance(part, File):
+            return part
+        if not isinstance(part, Path):
+            raise TypeError(f"A message holds texts, paths and File parts, not {part!r}.")
+        mime = mimetypes.guess_type(part.name)[0] or "application/octet-stream"
+        content = base64.b64encode(part.read_bytes()).decode()
+        made = on_engine(self._session, lambda: self._session.new_id("f"))
+        return File(id=made, mime=mime, name=part.name, data=content)
+
+    def _autosave(self, path: str | Path | None) -> None:
+        if path is None:
+            return
+        file = Path(path)
+        if not file.parent.is_dir():
+            raise ValueError(f"autosave: there is no folder {str(file.parent)!r}.")
+        session = self._session
+
+        def write(conversation: Conversation) -> None:
+            storage.save(file, conversation, _fingerprints(session.settings.tools))
+
+        session.save = write
+
+
+def shared_runtime() -> Runtime:
+    """Return the one holder of the front end's code; a new one if the old one was closed."""
+    global _runtime  # noqa: PLW0603 - one a process is the point
+    if _runtime is None or _runtime.comm is None:
+        _runtime = Runtime(code=_code())
+    return _runtime
+
+
+_runtime: Runtime | None = None
+
+
+@cache
+def _code() -> str:
+    return resources.files("nbtools").joinpath("static/runtime.js").read_text("utf-8")
+
+
+@cache
+def _stub() -> str:
+    return resources.files("nbtools").joinpath("static/stub.js").read_text("utf-8")
+
+
+@cache
+def _version(code: str) -> str:
+    return hashlib.sha256(code.encode()).hexdigest()[:16]
+
+
+Chat._esm = _stub()
+
+
+@cache
+def _publisher() -> Publisher:
+    return Publisher(engine().loop)
+
+
+def _handle_message(chat: Chat, content: object, _buffers: object) -> None:
+    """Hand over what came from the page; this may run on any thread and does nothing else."""
+    chat._session.engine.post(chat._bridge.receive, content)  # noqa: SLF001 - the widget's own door
+
+
+def free_reply_route(comm: Any) -> None:
+    """Let clicks reach Python while a cell blocks.
+
+    ipykernel 7.4 sends what the page says to the shell that last wrote to the comm, which is the
+    busy one. Without that note it goes where the front end asked: to a subshell.
+    """
+    if hasattr(comm, "_reply_subshell_for"):
+        comm._reply_subshell_for = None  # noqa: SLF001 - there is no public way
+
+
+def _free_children(event: events.Event) -> None:
+    """Free the routes of every widget that a tool or a renderer put on a card."""
+    shown = getattr(event, "display", None) or getattr(event, "drawn", None) or {}
+    view = shown.get("application/vnd.jupyter.widget-view+json")
+    if not isinstance(view, Mapping):
+        return
+    known = ipywidgets.widgets.widget._instances  # noqa: SLF001 - the registry has no public name
+    root = known.get(view.get("model_id"))
+    below = [root] if root is not None else []
+    while below:
+        child = below.pop()
+        free_reply_route(child.comm)
+        below += getattr(child, "children", ())
+
+
+_by_cell: dict[str, tuple[str, weakref.WeakSet[Chat]]] = {}
+
+
+def _close_earlier(chat: Chat) -> None:
+    """Close the chats that an earlier run of the same cell made: their outputs are gone."""
+    cell, run = display.current_cell()
+    if not cell:
+        return
+    last, made = _by_cell.get(cell, ("", weakref.WeakSet()))
+    if last != run:
+        for old in list(made):
+            old.close()
+        made = weakref.WeakSet()
+    made.add(chat)
+    _by_cell[cell] = (run, made)
+
+
+def _fingerprints(tools: Mapping[str, Tool]) -> dict[str, str]:
+    return {name: tool.fingerprint for name, tool in tools.items()}
+
+
+def _replaced(settings: Settings, changes: Mapping[str, Any]) -> Settings:
+    for name, value in changes.items():
+        setattr(settings, name, value)
+    return settings
+
+
+def _count(name: str, value: int) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError(f"{name} is a whole number of 0 or more, not {value!r}.")
+    return value
+
