@@ -19,8 +19,9 @@ from nbtools import messages
 from nbtools.messages import PART_TYPES, Conversation, Json
 from nbtools.plain import clean_text, plain
 
-__all__ = ["clean_text", "decode_conversation", "digest", "dumps", "encode", "plain"]
+__all__ = ["clean_text", "decode", "decode_conversation", "digest", "dumps", "encode", "plain"]
 
+Value = typing.TypeVar("Value")
 _ALWAYS = frozenset({"type", "command", "state"})
 _MISSING = object()
 
@@ -58,7 +59,24 @@ def decode_conversation(data: object) -> Conversation:
     Raises:
         ValueError: Something does not fit; the text names the place and quotes it.
     """
-    decoded: Conversation = _decode(Conversation, data, "conversation")
+    return decode(Conversation, data, "conversation")
+
+
+def decode(kind: type[Value], data: object, place: str) -> Value:
+    """Read one frozen value of a known class.
+
+    Args:
+        kind: The class: a conversation, message, event or another of the words.
+        data: JSON, from a source that may be wrong in any way.
+        place: What the text of an error calls it.
+
+    Returns:
+        The value.
+
+    Raises:
+        ValueError: Something does not fit; the text names the place and quotes it.
+    """
+    decoded: Value = _decode(kind, data, place)
     return decoded
 
 
