@@ -1,0 +1,22 @@
+"""What a value looks like: to the person, to the model, to the page; and what code shows as it runs.
+
+A value has three faces. `bundle` gives the one for the person, `tell` the text for the model,
+`preview` the JSON for the page. `capture` and `figures` catch what code prints, displays and plots
+on its way. The only package that knows IPython, which need not be there.
+"""
+
+from nbtools.display.bundles import bundle
+from nbtools.display.faces import preview, tell
+from nbtools.display.pyplot import Figures, figures
+from nbtools.display.routing import Collected, Sink, capture
+
+__all__ = [
+    "Collected",
+    "Figures",
+    "Sink",
+    "bundle",
+    "capture",
+    "figures",
+    "preview",
+    "tell",
+]

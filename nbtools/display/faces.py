@@ -1,0 +1,103 @@
+"""The faces of a value for the model and for the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nbtools.codec import dumps
+from nbtools.display.mime import is_bundle, picture_type
+from nbtools.display.pictures import figure_of, pixels
+from nbtools.display.tables import frame_of, preview_frame, tell_frame
+from nbtools.display.text import cut, raised, safe_repr
+from nbtools.messages import Json
+from nbtools.plain import plain
+
+
+def tell(value: object, *, limit: int = 8_000) -> str:
+    """Tell the model what a value is; never raises and is never empty.
+
+    Text is told as it is, data as strict JSON, tables and arrays by size, type and first
+    elements, and what was drawn for the person is named.
+
+    Args:
+        value: Anything.
+        limit: The most characters; longer text is cut in its middle and says so.
+
+    Returns:
+        Valid text.
+    """
+    try:
+        told = _told(value, limit)
+    except Exception as error:  # noqa: BLE001 - the value's own code raised
+        told = f"A {type(value).__name__} that cannot be told: it {raised(error)}"
+    return cut(told, limit) if told.strip() else "(empty text)"
+
+
+def preview(value: object) -> Json:
+    """Give the page a bounded JSON form of a value; never raises.
+
+    Args:
+        value: Anything.
+
+    Returns:
+        A table as its shape, columns and first rows, all else by the rule of `nbtools.plain`.
+    """
+    try:
+        frame = frame_of(value)
+        if frame is not None:
+            return preview_frame(frame)
+        if figure_of(value) is not None or is_drawn(value):
+            return tell(value, limit=500)
+    except Exception as error:  # noqa: BLE001 - the value's own code raised
+        return f"<{type(value).__name__}: {type(error).__name__}>"
+    return plain(value, limit=16_384)
+
+
+def is_drawn(value: object) -> bool:
+    """Say whether a value is there to be looked at: a widget, a chart."""
+    names = ("_repr_mimebundle_", "_ipython_display_")
+    return not isinstance(value, type) and any(hasattr(type(value), name) for name in names)
+
+
+def _told(value: object, limit: int) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bytes | bytearray | memoryview):
+        return _told_bytes(memoryview(value))
+    if (figure := figure_of(value)) is not None:
+        return f"A figure ({pixels(figure)}) was shown to the user."
+    if (frame := frame_of(value)) is not None:
+        return tell_frame(frame)
+    if is_bundle(value):
+        return _told_bundle(value)
+    if is_drawn(value):
+        return f"Shown to the user: {safe_repr(value, limit=min(limit, 500))}"
+    if _is_array(value):
+        return _told_array(value, limit)
+    return dumps(plain(value, limit=limit))
+
+
+def _told_bytes(content: memoryview) -> str:
+    mime = picture_type(content[:16].tobytes())
+    if mime:
+        return f"A picture ({mime}, {content.nbytes:,} bytes) was shown to the user."
+    return f"{content.nbytes:,} bytes of binary data."
+
+
+def _told_bundle(shown: Mapping[str, object]) -> str:
+    text = shown.get("text/plain") or shown.get("text/markdown")
+    return text if isinstance(text, str) else f"Shown to the user as {', '.join(shown)}."
+
+
+def _is_array(value: Any) -> bool:
+    return type(value).__name__ == "ndarray" and value.ndim > 0
+
+
+def _told_array(array: Any, limit: int) -> str:
+    summary = ""
+    if array.size and array.dtype.kind in "iuf":
+        low, mean, high = (plain(float(it)) for it in (array.min(), array.mean(), array.max()))
+        summary = f" Least {low}, mean {mean}, greatest {high}."
+    values = dumps(plain(array, limit=max(limit - 200, 256)))
+    return f"An array of shape {array.shape} ({array.dtype}).{summary}\n{values}"

@@ -1,0 +1,87 @@
+"""MIME bundles: what one is, how it becomes JSON, and how large it may be."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Mapping
+from typing import TypeGuard
+
+from nbtools.codec import dumps
+from nbtools.display.text import cut
+from nbtools.messages import Json
+from nbtools.plain import clean_text, plain
+
+RICH = 16
+"""How many times the limit of plain text a chart, a table or a drawing may take."""
+
+PICTURE = 8_000_000
+"""Bytes of a picture that are shown at all."""
+
+_TYPE = re.compile(r"(text|image|audio|video|application|model)/[\w.+-]+")
+_VEGALITE = re.compile(r"application/vnd\.vegalite\.v6[.+]json")
+_MAGIC = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+}
+
+
+def is_bundle(value: object) -> TypeGuard[Mapping[str, object]]:
+    """Say whether a value is a MIME bundle: a mapping whose keys are all MIME types."""
+    return (
+        isinstance(value, Mapping)
+        and bool(value)
+        and all(isinstance(key, str) and _TYPE.fullmatch(key) for key in value)
+    )
+
+
+def picture_type(content: bytes) -> str:
+    """Tell the MIME type of a picture from its first bytes, or "" if it is none."""
+    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
+        return "image/webp"
+    return next((mime for magic, mime in _MAGIC.items() if content.startswith(magic)), "")
+
+
+def finish(shown: Mapping[str, object], *, limit: int) -> dict[str, Json]:
+    """Turn a bundle as Python objects give it into strict JSON of bounded size.
+
+    Args:
+        shown: MIME types and data; a picture may be bytes or base64 text.
+        limit: Characters of plain text and JSON; richer types may take `RICH` times that.
+
+    Returns:
+        The bundle; what was too large is left out, which its text/plain says.
+    """
+    finished: dict[str, Json] = {}
+    dropped: list[str] = []
+    for mime, data in shown.items():
+        content = _content(mime, data, limit)
+        if content is None:
+            dropped.append(mime)
+        else:
+            finished[_known_name(mime)] = content
+    if dropped:
+        note = f"({', '.join(dropped)} is too large to be shown.)"
+        finished["text/plain"] = f"{finished.get('text/plain', '')}\n{note}".strip()
+    return finished
+
+
+def _content(mime: str, data: object, limit: int) -> Json:
+    if mime == "text/plain":
+        return cut(data if isinstance(data, str) else str(data), limit)
+    if isinstance(data, bytes):
+        return base64.b64encode(data).decode() if len(data) <= PICTURE else None
+    if isinstance(data, str):
+        room = PICTURE * 4 // 3 + 4 if mime.startswith("image/") else limit * RICH
+        return clean_text(data) if len(data) <= room else None
+    room = limit if mime == "application/json" else limit * RICH
+    # Half a chart is no chart: a little more than the room shows whether it was cut.
+    content = plain(data, limit=2 * room, depth=100)
+    return content if len(dumps(content)) <= room else None
+
+
+def _known_name(mime: str) -> str:
+    # JupyterLab 4 draws Vega-Lite 6 well, under the name of version 5 only.
+    return "application/vnd.vegalite.v5+json" if _VEGALITE.fullmatch(mime) else mime

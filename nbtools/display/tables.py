@@ -1,0 +1,75 @@
+"""Data frames of pandas, of which never more than a page is formatted."""
+
+from __future__ import annotations
+
+import html
+import sys
+from typing import Any
+
+from nbtools.messages import Json
+from nbtools.plain import plain
+
+ROWS = 20
+COLUMNS = 20
+_TOLD_ROWS = 10
+_TOLD_COLUMNS = 50
+
+
+def frame_of(value: object) -> Any:
+    """Give a value as a data frame: a DataFrame itself, a Series as one column, else None."""
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not hasattr(pandas, "DataFrame"):
+        return None
+    if isinstance(value, pandas.Series):
+        return value.to_frame()
+    return value if isinstance(value, pandas.DataFrame) else None
+
+
+def shape(frame: Any) -> str:
+    """Give the size of a frame in words."""
+    rows, columns = frame.shape
+    return f"{_count(rows, 'row')} and {_count(columns, 'column')}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def show_frame(frame: Any) -> dict[str, object]:
+    """Show the first page of a frame as a table and as text, with the frame's size."""
+    page = frame.iloc[:ROWS, :COLUMNS]
+    note = shape(frame) + ("" if page.shape == frame.shape else f"; shown: {shape(page)}")
+    return {
+        "text/html": f"{page.to_html(border=0)}\n<p>{html.escape(note)}</p>",
+        "text/plain": f"{page.to_string(max_colwidth=200)}\n\n[{note}]",
+    }
+
+
+def preview_frame(frame: Any) -> dict[str, Json]:
+    """Give the first page of a frame as JSON; the index is a column unless it only counts."""
+    page = frame.iloc[:ROWS, :COLUMNS]
+    with_index = not _counts(page)
+    names = [*([page.index.name or ""] if with_index else []), *page.columns]
+    rows = [list(row) for row in page.itertuples(index=with_index, name=None)]
+    return {
+        "shape": list(frame.shape),
+        "columns": plain(names, limit=8_000),
+        "rows": plain(rows, limit=32_000),
+    }
+
+
+def tell_frame(frame: Any) -> str:
+    """Describe a frame to the model: its size, its columns with their types, its first rows."""
+    page = frame.iloc[:_TOLD_ROWS, :_TOLD_COLUMNS]
+    kinds = ", ".join(
+        f"{name} ({kind})" for name, kind in zip(page.columns, page.dtypes, strict=True)
+    )
+    left = frame.shape[1] - page.shape[1]
+    more = f" and {left:,} more" if left else ""
+    text = page.to_csv(index=not _counts(page), lineterminator="\n")
+    first = "" if len(page) == len(frame) else f"The first {len(page)} rows:\n"
+    return f"A table of {shape(frame)}.\nColumns: {kinds}{more}\n{first}{text}"
+
+
+def _counts(frame: Any) -> bool:
+    return type(frame.index).__name__ == "RangeIndex"
