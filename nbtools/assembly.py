@@ -1,0 +1,161 @@
+"""How the reply of a model becomes parts of a message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from nbtools.errors import ProviderError
+from nbtools.events import (
+    ArgsDelta,
+    Event,
+    MessageEnded,
+    ModelArgs,
+    ModelCall,
+    ModelEvent,
+    ModelFault,
+    ModelFinish,
+    ModelPart,
+    ModelReasoning,
+    ModelRefusal,
+    ModelText,
+    ModelUsage,
+    PartAdded,
+    ReasoningSealed,
+    TextDelta,
+)
+from nbtools.messages import ENDED_WELL, Finish, Part, Reasoning, Text, ToolCall, Usage
+
+
+class Assembly:
+    """Turns what one reply says into events of the conversation.
+
+    Text and reasoning go on in the part that is open; another kind, or a call, opens the next.
+    A call keeps the id that the provider gave it unless the conversation has that id already.
+
+    Args:
+        message: The id of the message that the reply becomes.
+        taken: Tells whether the conversation has an id already.
+        new_id: Makes an id that it does not have.
+    """
+
+    def __init__(
+        self, message: str, taken: Callable[[str], bool], new_id: Callable[[], str]
+    ) -> None:
+        self.finish: Finish = ""
+        self.reason = ""
+        self.usage: Usage | None = None
+        self.fault: ProviderError | None = None
+        self._message = message
+        self._taken = taken
+        self._new_id = new_id
+        self._calls: dict[object, str] = {}
+        self._open: type[ModelEvent] | None = None
+        self._part = ""
+        self._blank = ""
+
+    def feed(self, model_events: Iterable[ModelEvent]) -> list[Event]:
+        """Take what the model said.
+
+        Args:
+            model_events: The events of one piece of the reply.
+
+        Returns:
+            The events of the conversation that they become.
+        """
+        events: list[Event] = []
+        for event in model_events:
+            self._take(event, events)
+        return events
+
+    def end(self, time: float | None = None) -> MessageEnded:
+        """Say how the message ended.
+
+        Args:
+            time: Seconds since 1970.
+
+        Returns:
+            The last event of the message; whether there are calls decides between `stop` and
+            `calls`, whatever the provider said.
+        """
+        return MessageEnded(
+            message=self._message,
+            finish=self._finish(),
+            reason=self.reason,
+            usage=self.usage,
+            time=time,
+        )
+
+    def _take(self, event: ModelEvent, events: list[Event]) -> None:
+        match event:
+            case ModelText() | ModelRefusal():
+                self._text(event, events)
+            case ModelArgs():
+                events.append(ArgsDelta(call=self._calls[event.key], text=event.text))
+            case ModelReasoning():
+                self._reasoning(event, events)
+            case ModelCall():
+                self._call(event, events)
+            case ModelPart():
+                self._whole(event, events)
+            case ModelUsage():
+                self.usage = event.usage
+            case ModelFinish():
+                self.finish, self.reason = event.finish, event.reason
+            case ModelFault():
+                self.fault = event.error
+
+    def _finish(self) -> Finish:
+        if self.fault is not None:
+            return "failed"
+        if self.finish in ENDED_WELL and self._calls:
+            return "calls"
+        if self.finish == "calls":
+            return "stop"
+        return self.finish or "cut"
+
+    def _add(self, part: Part, events: list[Event]) -> None:
+        events.append(PartAdded(message=self._message, part=part))
+
+    def _unique(self, wanted: str) -> str:
+        if wanted and wanted not in self._calls.values() and not self._taken(wanted):
+            return wanted
+        return self._new_id()
+
+    def _close(self) -> None:
+        self._open, self._part, self._blank = None, "", ""
+
+    def _text(self, event: ModelText | ModelReasoning | ModelRefusal, events: list[Event]) -> None:
+        """Let the open part grow, or open one that has something to show."""
+        kind = type(event)
+        if self._open is kind and self._part:
+            events.append(TextDelta(part=self._part, text=event.text))
+            return
+        text = self._blank + event.text if self._open is kind else event.text
+        self._open, self._part, self._blank = kind, "", text
+        if text.strip():
+            self._part, self._blank = self._new_id(), ""
+            part = Reasoning if kind is ModelReasoning else Text
+            self._add(part(id=self._part, text=text), events)
+
+    def _reasoning(self, event: ModelReasoning, events: list[Event]) -> None:
+        if event.text:
+            self._text(event, events)
+        if event.sealed is None:
+            return
+        if self._open is ModelReasoning and self._part:
+            events.append(ReasoningSealed(part=self._part, sealed=event.sealed))
+        else:
+            self._add(Reasoning(id=self._new_id(), sealed=event.sealed), events)
+        self._close()
+
+    def _call(self, event: ModelCall, events: list[Event]) -> None:
+        self._close()
+        call = self._unique(event.id)
+        self._calls[event.key] = call
+        self._add(ToolCall(id=call, tool=event.name), events)
+
+    def _whole(self, event: ModelPart, events: list[Event]) -> None:
+        self._close()
+        wanted = event.part.id if isinstance(event.part, ToolCall) else ""
+        self._add(replace(event.part, id=self._unique(wanted)), events)

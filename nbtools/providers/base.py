@@ -1,0 +1,56 @@
+"""What every model provider has to offer: a name for the page, and one stream of events a request."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from nbtools.events import ModelEvent
+    from nbtools.messages import Request
+    from nbtools.tools import Tool
+
+OnWait = Callable[[float, str], None]
+"""Is told how many seconds a provider is about to wait before it tries again, and why."""
+
+
+class Provider:
+    """A model, and the way to it.
+
+    A subclass sets `label`, overrides `stream`, and `close` if it holds anything open.
+    """
+
+    label: str = ""
+    """What the page calls it, such as "openai:gpt-5.1"."""
+    host: str = ""
+    """Where the conversation is sent; "" when nothing leaves the process."""
+    demo: ClassVar[bool] = False
+    """Whether it is a stand-in and no language model."""
+    tools: Sequence[Tool] = ()
+    """Tools that the provider brings along."""
+    slash: ClassVar[bool] = False
+    """Whether text such as "/tool name=value" goes to this provider, not to the tool itself."""
+
+    def stream(
+        self, request: Request, *, on_wait: OnWait | None = None
+    ) -> AsyncIterator[Sequence[ModelEvent]]:
+        """Ask the model, and give its reply piece by piece.
+
+        Args:
+            request: The question, with the history and the tools.
+            on_wait: Called before each wait for another try.
+
+        Returns:
+            Lists of events, one for each piece that arrived. A reply that ends without
+            `ModelFinish` broke off.
+
+        Raises:
+            ProviderError: Nothing came, not even the beginning of a reply.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has to define stream().")
+
+    async def close(self) -> None:
+        """Let go of connections; the provider stays usable."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.label!r})"

@@ -1,0 +1,119 @@
+"""Which HTTP client belongs to which event loop, and what a failed connection is called."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import AsyncGenerator, Iterator
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from nbtools import errors
+
+if TYPE_CHECKING:
+    import httpx
+
+CONNECT = 10.0
+"""Seconds until a connection has to stand."""
+
+_WRITE = 60.0
+
+
+class Clients:
+    """One HTTP client an event loop: made when first needed, closed with its loop.
+
+    Args:
+        client: A client of the user's own, used everywhere and never closed.
+    """
+
+    def __init__(self, client: httpx.AsyncClient | None = None) -> None:
+        self._given = client
+        self._kept: WeakKeyDictionary[
+            asyncio.AbstractEventLoop, tuple[httpx.AsyncClient, AsyncGenerator[None, None]]
+        ] = WeakKeyDictionary()
+
+    async def get(self) -> httpx.AsyncClient:
+        """Give the client of the running loop."""
+        if self._given is not None:
+            return self._given
+        loop = asyncio.get_running_loop()
+        if loop not in self._kept:
+            import httpx  # noqa: PLC0415 - a third of the time of `import nbtools`
+
+            client = httpx.AsyncClient(timeout=httpx.Timeout(None, connect=CONNECT, write=_WRITE))
+            keeper = _keep(client)
+            await anext(keeper)
+            self._kept[loop] = client, keeper
+        return self._kept[loop][0]
+
+    async def close(self) -> None:
+        """Close the client of the running loop; the next request makes another."""
+        _, keeper = self._kept.pop(asyncio.get_running_loop(), (None, None))
+        if keeper is not None:
+            await keeper.aclose()
+
+
+async def _keep(client: httpx.AsyncClient) -> AsyncGenerator[None, None]:
+    # A loop closes the generators that it has begun before it closes itself.
+    try:
+        yield
+    finally:
+        await client.aclose()
+
+
+def connection_error(error: Exception, host: str) -> errors.ConnectionError:
+    """Say in plain words why there was no connection, or no answer.
+
+    Args:
+        error: What the HTTP client raised.
+        host: Where the request went.
+
+    Returns:
+        The error, with a hint where the reason is known.
+    """
+    name = type(error).__name__
+    if name == "ConnectTimeout":
+        text, hint = f"{host} did not answer within {CONNECT:g} seconds.", ""
+    elif _caused_by(error, socket.gaierror):
+        text, hint = f"There is no host {host!r}, or no network.", "Check base_url."
+    elif _caused_by(error, ConnectionRefusedError):
+        text, hint = f"Nothing answers at {host}.", "Is the server running, and the port right?"
+    elif _caused_by(error, ssl.SSLError):
+        text, hint = f"No secure connection to {host}: its certificate was not accepted.", ""
+    elif name == "LocalProtocolError":
+        text, hint = f"The request to {host} could not be written.", "Check key and headers."
+    elif name == "ConnectError":
+        text, hint = f"No connection to {host}.", "Check base_url and the network."
+    else:
+        text, hint = f"{host} broke the connection before it answered.", ""
+    return errors.ConnectionError(text, kind=name, hint=hint)
+
+
+def silence_error(host: str, seconds: float) -> errors.ConnectionError:
+    """Say that a server kept silent for too long.
+
+    Args:
+        host: Which server.
+        seconds: For how long.
+    """
+    return errors.ConnectionError(f"{host} sent nothing for {seconds:g} seconds.", kind="timeout")
+
+
+def _caused_by(error: BaseException, kind: type[BaseException]) -> bool:
+    return any(isinstance(cause, kind) for cause in _causes(error))
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Walk through an exception, its causes and the members of its groups."""
+    waiting: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while waiting:
+        found = waiting.pop()
+        if found is None or id(found) in seen:
+            continue
+        seen.add(id(found))
+        yield found
+        waiting += [found.__cause__, found.__context__]
+        if isinstance(found, BaseExceptionGroup):
+            waiting += found.exceptions

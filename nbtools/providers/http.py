@@ -1,0 +1,274 @@
+"""How a request goes over HTTP, whatever the wire: one loop for encode, decoder and client.
+
+It knows which failures are worth another try, where the key comes from, and that no secret leaves
+in a text. A wire adds what the body of a request and of an answer look like.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncGenerator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import urlsplit
+
+from nbtools import errors
+from nbtools.events import ModelEvent, ModelFault
+from nbtools.messages import Json, Request
+from nbtools.providers.base import OnWait, Provider
+from nbtools.providers.connections import Clients, connection_error, silence_error
+from nbtools.providers.refusals import ADDRESS_HINT, models_hint, refusal
+from nbtools.providers.secrecy import scrub, split_login
+from nbtools.providers.waiting import LONGEST, RETRIES, back_off
+
+if TYPE_CHECKING:
+    import httpx
+
+    from nbtools.providers.reply import Reply, ReplyDecoder
+
+_HEADERS = {"content-type": "application/json", "accept": "text/event-stream, application/json"}
+_FIRST = 120.0
+_IDLE = 60.0
+_MODELS = 5.0
+
+
+class HttpProvider(Provider):
+    """A provider that is asked over HTTP.
+
+    Args:
+        model: The model's name at the provider.
+        label: What the page calls it.
+        base_url: Address that the paths are added to.
+        api_key: The key; None reads the environment at each request, "" sends none.
+        headers: Further headers of every request.
+        timeout: Seconds of silence after which a request is given up; None allows 120 before the
+            first word and 60 afterwards.
+        client: An `httpx.AsyncClient` to use instead of our own; it is never closed here.
+
+    Raises:
+        ValueError: `base_url` is no address.
+    """
+
+    path: ClassVar[str]
+    """Where requests go, below `base_url`."""
+    variable: ClassVar[str]
+    """The environment variable that holds the key."""
+    home: ClassVar[str]
+    """The address of the vendor itself, who always wants a key."""
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        label: str,
+        base_url: str,
+        api_key: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+        client: httpx.AsyncClient | None = None,
+    ) -> None:
+        bare, self._login = split_login(base_url.strip())
+        address, mark, query = bare.partition("?")
+        parts = urlsplit(address)
+        if parts.scheme not in {"http", "https"} or not parts.netloc:
+            raise ValueError(
+                f"base_url is {address!r}; expected an address such as 'https://host/v1'."
+            )
+        self.model = model
+        self.label = label
+        self.host = parts.netloc
+        self._base = address.rstrip("/")
+        self._query = mark + query
+        self._api_key = api_key
+        self._headers = dict(headers or {})
+        self._timeout = timeout
+        self._clients = Clients(client)
+
+    def encode(self, request: Request) -> dict[str, Json]:
+        """Write the JSON body of a request.
+
+        Args:
+            request: The question.
+        """
+        raise NotImplementedError
+
+    def decoder(self, request: Request) -> ReplyDecoder:
+        """Make what reads the answer to a request.
+
+        Args:
+            request: The question.
+        """
+        raise NotImplementedError
+
+    async def stream(
+        self, request: Request, *, on_wait: OnWait | None = None
+    ) -> AsyncGenerator[list[ModelEvent], None]:
+        """Ask the model, and give its reply piece by piece; see `Provider.stream`."""
+        reply, events = await self._begin(request, on_wait)
+        try:
+            while events:
+                if type(events[-1]) is ModelFault:
+                    events[-1] = ModelFault(self._scrubbed(events[-1].error))
+                yield events
+                events = await reply.read()
+        finally:
+            await reply.close()
+
+    async def close(self) -> None:
+        """Close the connections of the running event loop."""
+        await self._clients.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        secret: dict[str, Any] = {
+            "_api_key": None,
+            "_headers": {},
+            "_login": None,
+            "_query": "",
+            "_clients": None,
+        }
+        return {**self.__dict__, **secret}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _clients=Clients())
+
+    # Trying, and trying again
+
+    async def _begin(
+        self, request: Request, on_wait: OnWait | None
+    ) -> tuple[Reply, list[ModelEvent]]:
+        body = json.dumps(self.encode(request), ensure_ascii=False).encode("utf-8", "replace")
+        attempt = 0
+        while True:
+            try:
+                return await self._try(body, self.decoder(request))
+            except errors.ProviderError as error:
+                failure = self._scrubbed(error)
+            if attempt == RETRIES or not _worth_another_try(failure):
+                raise failure
+            seconds = failure.wait or back_off(attempt)
+            if on_wait is not None:
+                on_wait(seconds, failure.text)
+            await asyncio.sleep(seconds)
+            attempt += 1
+
+    async def _try(self, body: bytes, decoder: ReplyDecoder) -> tuple[Reply, list[ModelEvent]]:
+        from nbtools.providers.reply import Patience, Reply  # noqa: PLC0415 - it imports httpx
+
+        patience = Patience(first=self._timeout or _FIRST, idle=self._timeout or _IDLE)
+        response = await self._send("POST", self.path, patience.first, body)
+        if not response.is_success:
+            raise await self._refusal(response, patience.idle)
+        reply = Reply(response, decoder, patience, self.host)
+        try:
+            return reply, await reply.begin()
+        except BaseException:
+            await reply.close()
+            raise
+
+    async def _send(
+        self, method: str, path: str, seconds: float, body: bytes | None = None
+    ) -> httpx.Response:
+        import httpx  # noqa: PLC0415 - `import nbtools` has no need of it
+
+        headers = self._all_headers()
+        client = await self._clients.get()
+        request = client.build_request(
+            method, self._base + path + self._query, content=body, headers=headers
+        )
+        login = self._login or httpx.USE_CLIENT_DEFAULT
+        try:
+            async with asyncio.timeout(seconds):
+                return await client.send(request, auth=login, stream=True)
+        except TimeoutError:
+            raise silence_error(self.host, seconds) from None
+        except (httpx.HTTPError, httpx.StreamError) as error:
+            raise connection_error(error, self.host) from None
+
+    async def _refusal(self, response: httpx.Response, seconds: float) -> errors.ProviderError:
+        content = await _content(response, seconds)
+        return refusal(
+            response.status_code,
+            response.headers,
+            content,
+            host=self.host,
+            hint=await self._hint(response.status_code),
+        )
+
+    # Keys, and what else must not be shown
+
+    def _all_headers(self) -> dict[str, str]:
+        key = self._key()
+        if not key and not self._login and self._base.startswith(self.home):
+            raise errors.AuthenticationError(f"No key for {self.host}.", hint=self._key_hint())
+        headers = {**_HEADERS, **self._authorization(key), **self._headers}
+        for name, value in headers.items():
+            if not (value.isascii() and value.isprintable()):
+                raise errors.AuthenticationError(
+                    f"The header {name!r} has characters that cannot be sent.",
+                    hint="Was the key copied with a line break or a dot too many?",
+                )
+        return headers
+
+    def _authorization(self, key: str) -> dict[str, str]:
+        """Give the headers that carry the key."""
+        return {"authorization": f"Bearer {key}"} if key else {}
+
+    def _key(self) -> str:
+        key = os.environ.get(self.variable, "") if self._api_key is None else self._api_key
+        return key.strip()
+
+    def _scrubbed(self, error: errors.ProviderError) -> errors.ProviderError:
+        secrets = [self._key(), *self._headers.values(), *(self._login or ())]
+        return type(error)(
+            scrub(error.text, secrets),
+            status=error.status,
+            kind=scrub(error.kind, secrets),
+            hint=scrub(error.hint, secrets),
+            wait=error.wait,
+        )
+
+    # What to do about it
+
+    async def _hint(self, status: int) -> str:
+        if status in {401, 403}:
+            return self._key_hint()
+        return await self._models_hint() if status == 404 else ""
+
+    def _key_hint(self) -> str:
+        if self._api_key:
+            return "Check the key that api_key gives."
+        if self._key():
+            return f"Check the key in the environment variable {self.variable}."
+        return f"Set the environment variable {self.variable}, or pass api_key."
+
+    async def _models_hint(self) -> str:
+        try:
+            response = await self._send("GET", "/models", _MODELS)
+        except errors.ProviderError:
+            return ADDRESS_HINT
+        content = await _content(response, _MODELS)
+        return (models_hint(self.model, content) if response.is_success else "") or ADDRESS_HINT
+
+
+async def _content(response: httpx.Response, seconds: float) -> bytes:
+    """Read a body that may be of any length and may never end."""
+    content = b""
+    try:
+        async with asyncio.timeout(seconds):
+            async for piece in response.aiter_bytes():
+                content += piece
+                if len(content) > 1_000_000:
+                    break
+    except Exception:  # noqa: BLE001, S110 - the status says enough without the body
+        pass
+    finally:
+        await response.aclose()
+    return content
+
+
+def _worth_another_try(error: errors.ProviderError) -> bool:
+    """Tell whether the same request may succeed soon."""
+    if error.kind in {"timeout", "malformed", "insufficient_quota", "LocalProtocolError"}:
+        return False
+    return error.retryable and (error.wait is None or error.wait <= LONGEST)

@@ -1,0 +1,51 @@
+"""What must not be shown: keys, headers, user names in addresses, and the queries of addresses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+_HIDDEN = "[hidden]"
+_QUERY = re.compile(r"(https?://[^\s?#\"'<>]+)[?#][^\s\"'<>]*", re.IGNORECASE)
+_USER = re.compile(r"(\w+://)[^\s/@\"'<>]+@")
+_BEARER = re.compile(r"\b(Bearer|Basic)\s+[\w.~+/=*-]{4,}", re.IGNORECASE)
+# Providers quote a refused key with its middle blanked and its last characters in the open.
+_MASKED = re.compile(r"[\w-]*(?:\*{2,}|…|(?<=\w)\.{3}(?=\w))[\w*.…-]*\w")
+_KEY = re.compile(r"\b(?:sk|pk|rk|gsk|xai|hf|csk|pplx|r8|nvapi|AIza)[-_]?[\w-]{12,}")
+
+
+def scrub(text: str, secrets: Iterable[str] = ()) -> str:
+    """Remove from a text whatever is or looks like a secret.
+
+    Args:
+        text: A text from outside, such as the message of a server.
+        secrets: What is known to be secret.
+
+    Returns:
+        The text, with "[hidden]" in place of each secret.
+    """
+    for secret in sorted(filter(None, secrets), key=len, reverse=True):
+        text = text.replace(secret, _HIDDEN)
+    text = _QUERY.sub(r"\1", text)
+    text = _USER.sub(r"\1", text)
+    text = _BEARER.sub(rf"\1 {_HIDDEN}", text)
+    return _KEY.sub(_HIDDEN, _MASKED.sub(_HIDDEN, text))
+
+
+def split_login(address: str) -> tuple[str, tuple[str, str] | None]:
+    """Take the user name and the password out of an address.
+
+    Args:
+        address: An address, such as "https://user:password@host/v1".
+
+    Returns:
+        The address without them; and the two, or None where it has none.
+    """
+    parts = urlsplit(address)
+    login, at, host = parts.netloc.rpartition("@")
+    if not at:
+        return address, None
+    user, _, password = login.partition(":")
+    bare = urlunsplit((parts.scheme, host, parts.path, parts.query, parts.fragment))
+    return bare, (unquote(user), unquote(password))
