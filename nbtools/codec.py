@@ -36,7 +36,8 @@ def encode(value: Any, *, saved: bool = False) -> Any:
     Returns:
         A dict without the fields that have their default value.
     """
-    plan = _plan(type(value), saved)
+    kind: Any = type(value)
+    plan = _plan(kind, saved)
     if plan is None:
         return _encode_plain(value, saved)
     fields = {}
@@ -142,7 +143,7 @@ def _left_out(field: dataclasses.Field[Any]) -> Any:
 Reader = Callable[[Any, str], Any]
 
 
-def _decode(kind: type[Any], data: Any, place: str) -> Any:
+def _decode(kind: Any, data: Any, place: str) -> Any:
     if not isinstance(data, dict):
         raise _misfit(data, place, "an object")
     readers, needed = _readers(kind)

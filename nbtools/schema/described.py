@@ -1,0 +1,218 @@
+"""The arguments of a typed function: their JSON Schema, and reading them with pydantic."""
+
+from __future__ import annotations
+
+import json
+import typing
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from nbtools.codec import dumps
+from nbtools.errors import InvalidArguments, ToolDefinitionError
+from nbtools.messages import Json
+from nbtools.plain import plain
+from nbtools.schema.misfit import Misfit
+from nbtools.schema.signature import Parameter, hidden_parameter, read_signature
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel, ValidationError
+    from pydantic.fields import FieldInfo
+
+
+class Described:
+    """What a typed function takes.
+
+    Args:
+        function: The function, method, partial or callable object.
+        tool: The name of the tool, for the texts of errors.
+        context: The class whose parameter is hidden from the model.
+        docs: What is said of each parameter, by its Python name.
+
+    Raises:
+        ToolDefinitionError: A parameter cannot be described; the text names it.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        tool: str,
+        *,
+        context: type[Any],
+        docs: Mapping[str, str],
+    ) -> None:
+        self._tool = tool
+        signature = read_signature(function, tool)
+        found = signature.parameters
+        self.hidden = hidden_parameter(found, context, tool)
+        self.positional = {each.name: each.default for each in found if each.positional}
+        shown = [each for each in found if each.name != self.hidden]
+        # Field names of our own: a parameter may be called `_n`, `json` or `model_config`.
+        self._shown = {f"p{index}": each for index, each in enumerate(shown)}
+        self._model = self._build(docs, signature.names)
+        self._silent = {name for name in self._shown if self._is_silent(name)}
+        self.parameters = self._schema()
+
+    def check(self, args: Mapping[str, Json]) -> dict[str, Json]:
+        """Give the effective arguments: validated, with defaults and coercions, as plain JSON.
+
+        Args:
+            args: Arguments as a model or a person wrote them.
+
+        Returns:
+            What will run, in the order of the signature. A default that JSON cannot hold is absent.
+
+        Raises:
+            InvalidArguments: They do not fit.
+        """
+        read = self._read(args)
+        unset = self._silent - read.model_fields_set
+        text = read.model_dump_json(
+            by_alias=True, round_trip=True, exclude=unset or None, warnings="none"
+        )
+        effective: dict[str, Json] = json.loads(text)
+        return effective
+
+    def bind(self, args: Mapping[str, Json]) -> dict[str, object]:
+        """Give the Python values for the function, by parameter name.
+
+        Args:
+            args: What `check` gave.
+
+        Returns:
+            Models, dates, enums and so on; a parameter that is absent is left to its default.
+
+        Raises:
+            InvalidArguments: They do not fit.
+        """
+        read = self._read(args)
+        return {
+            each.name: getattr(read, name)
+            for name, each in self._shown.items()
+            if name in read.model_fields_set
+        }
+
+    def _read(self, args: Mapping[str, Json]) -> BaseModel:
+        from pydantic import ValidationError  # noqa: PLC0415 - loaded with the first tool
+
+        try:
+            # As JSON text, so that a tuple, a set or a date is read as JSON writes it.
+            return self._model.model_validate_json(dumps(dict(args)))
+        except ValidationError as problem:
+            raise self._misfit(problem).error() from None
+        except Exception as problem:
+            raise InvalidArguments(
+                f"The arguments of {self._tool!r} could not be read: "
+                f"{type(problem).__name__}: {problem}"
+            ) from problem
+
+    def _misfit(self, problem: ValidationError) -> Misfit:
+        misfit = Misfit(self._tool, self.parameters)
+        for each in problem.errors(include_url=False, include_context=False):
+            path = each["loc"]
+            if len(path) == 1 and each["type"] == "missing":
+                misfit.missing.append(str(path[0]))
+            elif len(path) == 1 and each["type"] == "extra_forbidden":
+                misfit.unknown.append(str(path[0]))
+            else:
+                misfit.add_wrong(path, each["msg"], each["input"])
+        return misfit
+
+    def _build(self, docs: Mapping[str, str], names: Mapping[str, Any]) -> type[BaseModel]:
+        from pydantic import ConfigDict, create_model  # noqa: PLC0415 - when a tool is made
+
+        from nbtools.schema.fields import describe_field  # noqa: PLC0415 - imports pydantic
+
+        config = ConfigDict(
+            extra="forbid",
+            ser_json_inf_nan="strings",
+            ser_json_bytes="base64",
+            val_json_bytes="base64",
+        )
+        fields: Any = {
+            name: describe_field(each, docs.get(each.name, ""))
+            for name, each in self._shown.items()
+        }
+        self._refuse_same_names(fields)
+        try:
+            model = create_model(self._tool, __config__=config, **fields)
+            model.model_rebuild(force=True, _types_namespace=names)
+        except Exception as problem:
+            raise self._undescribed(fields, problem) from problem
+        return typing.cast("type[BaseModel]", model)
+
+    def _refuse_same_names(self, fields: Mapping[str, tuple[Any, FieldInfo]]) -> None:
+        seen: dict[str, str] = {}
+        for name, (_, field) in fields.items():
+            alias, parameter = str(field.alias), self._shown[name].name
+            if alias in seen:
+                raise ToolDefinitionError(
+                    f"Tool {self._tool!r}: the parameters {seen[alias]!r} and {parameter!r} are "
+                    f"both called {alias!r} outside."
+                )
+            seen[alias] = parameter
+
+    def _undescribed(self, fields: Mapping[str, Any], problem: Exception) -> ToolDefinitionError:
+        """Find the parameter that pydantic does not take, one by one."""
+        from pydantic import TypeAdapter  # noqa: PLC0415 - when a tool is made
+
+        for name, (hint, _) in fields.items():
+            try:
+                TypeAdapter(hint).json_schema()
+            except Exception as own:  # noqa: BLE001 - whichever of its many errors
+                return self._refused(self._shown[name], own)
+        return ToolDefinitionError(
+            f"Tool {self._tool!r} cannot be described to a model: {_first_line(problem)}"
+        )
+
+    def _refused(self, parameter: Parameter, problem: Exception) -> ToolDefinitionError:
+        hint = getattr(parameter.hint, "__name__", None) or repr(parameter.hint)
+        return ToolDefinitionError(
+            f"Tool {self._tool!r}: the type {hint} of parameter {parameter.name!r} cannot be "
+            f"described to a model ({_first_line(problem)}). Use types that JSON can hold; what the "
+            "program provides comes through ToolContext."
+        )
+
+    def _is_silent(self, name: str) -> bool:
+        """Whether the default is something that JSON cannot hold and read back."""
+        from pydantic import ValidationError  # noqa: PLC0415 - loaded with the first tool
+
+        field = self._model.model_fields[name]
+        if field.is_required():
+            return False
+        holder = self._model.model_construct(**{str(field.alias): field.default})
+        try:
+            text = holder.model_dump_json(include={name}, by_alias=True, warnings="error")
+            self._model.model_validate_json(text)
+        except ValidationError as problem:
+            return any(each["loc"][:1] == (field.alias,) for each in problem.errors())
+        except Exception:  # noqa: BLE001 - whatever the default's own code raises
+            return True
+        return False
+
+    def _schema(self) -> dict[str, Json]:
+        from pydantic_core import to_json  # noqa: PLC0415 - loaded with the first tool
+
+        from nbtools.schema.generator import Generator  # noqa: PLC0415 - imports pydantic
+
+        try:
+            schema = self._model.model_json_schema(by_alias=True, schema_generator=Generator)
+        except Exception as problem:
+            fields = {name: (each.hint, None) for name, each in self._shown.items()}
+            raise self._undescribed(fields, problem) from problem
+        written: dict[str, Json] = json.loads(to_json(schema, inf_nan_mode="strings"))
+        written.pop("title", None)
+        written.setdefault("properties", {})
+        self._refuse_secrets(written)
+        return written
+
+    def _refuse_secrets(self, schema: Mapping[str, Json]) -> None:
+        for name, each in schema["properties"].items():
+            if isinstance(each, dict) and each.get("writeOnly"):
+                raise ToolDefinitionError(
+                    f"Tool {self._tool!r}: parameter {name!r} is a secret; a model must not fill "
+                    "it in. Take it from ToolContext."
+                )
+
+
+def _first_line(problem: Exception) -> str:
+    return str(plain(str(problem).partition("\n")[0], limit=300))

@@ -1,0 +1,103 @@
+"""Why arguments do not fit, in words that a model and a person can act on."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from nbtools.errors import InvalidArguments
+from nbtools.messages import Json
+from nbtools.plain import clean_text, plain
+
+_MOST = 8
+"""Problems of one kind that are named."""
+
+
+@dataclass
+class Misfit:
+    """What is wrong with the arguments for one tool."""
+
+    tool: str
+    schema: Mapping[str, Json]
+    missing: list[str] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+    wrong: list[tuple[str, str]] = field(default_factory=list)
+    """Path and sentence."""
+
+    def __bool__(self) -> bool:
+        return bool(self.missing or self.unknown or self.wrong)
+
+    def add_wrong(self, path: Sequence[int | str], sentence: str, found: object) -> None:
+        """Note a value that does not fit.
+
+        Args:
+            path: Where it stands: names and indexes.
+            sentence: What would fit.
+            found: The value, which is quoted.
+        """
+        quoted = repr(plain(found, limit=256))
+        name = ".".join(str(step) for step in path) or "the whole"
+        self.wrong.append((name, f"{sentence}, found {quoted[:80]}"))
+
+    def error(self) -> InvalidArguments:
+        """Make the error that names everything, and what would be accepted."""
+        sentences = [f"The arguments do not fit {self.tool!r}."]
+        if self.missing:
+            sentences.append(f"Missing: {_listed(repr(name) for name in self.missing)}.")
+        if self.unknown:
+            sentences.append(f"Unknown: {_listed(self._suggested(name) for name in self.unknown)}.")
+        if self.wrong:
+            sentences.append(f"Wrong: {_listed(f'{name!r}: {text}' for name, text in self.wrong)}.")
+        sentences.append(f"Accepted: {accepted(self.schema)}.")
+        names = [*self.missing, *self.unknown, *(name.split(".")[0] for name, _ in self.wrong)]
+        return InvalidArguments(clean_text(" ".join(sentences)), field=names[0] if names else "")
+
+    def _suggested(self, name: str) -> str:
+        close = difflib.get_close_matches(name[:100], self.schema.get("properties", {}), n=1)
+        return f"{name[:100]!r}" + (f" (did you mean {close[0]!r}?)" if close else "")
+
+
+def accepted(schema: Mapping[str, Json]) -> str:
+    """List the arguments that a schema takes.
+
+    Args:
+        schema: A JSON Schema of type object.
+
+    Returns:
+        Such as "to (string), amount (integer, default 10)".
+    """
+    needed = schema.get("required", ())
+    texts = []
+    for name, each in schema.get("properties", {}).items():
+        kind = kind_name(each, schema)
+        if isinstance(each, dict) and "default" in each:
+            kind += f", default {plain(each['default'], limit=256)!r:.60}"
+        elif name not in needed:
+            kind += ", optional"
+        texts.append(f"{name} ({kind})")
+    return ", ".join(texts) or "no arguments"
+
+
+def kind_name(schema: Json, root: Mapping[str, Json]) -> str:
+    """Name what a part of a schema takes, in a word or a few."""
+    if not isinstance(schema, dict):
+        return "anything"
+    if "enum" in schema:
+        return f"one of {', '.join(repr(each) for each in schema['enum'][:20])}"
+    if "const" in schema:
+        return repr(schema["const"])
+    if "anyOf" in schema:
+        return " or ".join(kind_name(each, root) for each in schema["anyOf"])
+    if "$ref" in schema:
+        name = str(schema["$ref"]).rpartition("/")[2]
+        target = root.get("$defs", {}).get(name, {})
+        return kind_name(target, root) if "$ref" not in target else name
+    kind = schema.get("type", "anything")
+    return " or ".join(kind) if isinstance(kind, list) else str(kind)
+
+
+def _listed(items: object) -> str:
+    texts = list(items)  # type: ignore[call-overload]
+    more = len(texts) - _MOST
+    return "; ".join(texts[:_MOST]) + (f"; and {more} more" if more > 0 else "")

@@ -1,0 +1,68 @@
+"""What a running tool may know of its chat, and how it hears that it was cancelled."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+Deps = TypeVar("Deps")
+OnProgress = Callable[[float | None, str], object]
+
+
+class ToolContext(Generic[Deps]):
+    """What the program gives a tool and the model never sees.
+
+    A parameter with this annotation is in no schema. Every method may be used from any thread.
+
+    Args:
+        context: The chat's hidden context: identity, connections, secrets.
+        call_id: The id of the call.
+        on_progress: Takes what `progress` reports; it has to be safe from any thread.
+    """
+
+    __slots__ = ("_cancelled", "_on_progress", "call_id", "context")
+
+    def __init__(
+        self,
+        context: Deps,
+        *,
+        call_id: str = "",
+        on_progress: OnProgress | None = None,
+    ) -> None:
+        self.context = context
+        self.call_id = call_id
+        self._on_progress = on_progress
+        self._cancelled = threading.Event()
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the call was cancelled; a long loop should look and return."""
+        return self._cancelled.is_set()
+
+    def progress(self, fraction: float | None = None, text: str = "") -> None:
+        """Show how far the call is.
+
+        Args:
+            fraction: From 0 to 1, kept within that range; None where it is not known.
+            text: A few words.
+        """
+        if self._on_progress is not None:
+            self._on_progress(_bounded(fraction), str(text))
+
+    def __repr__(self) -> str:
+        # The context may hold secrets.
+        return f"ToolContext(call_id={self.call_id!r})"
+
+
+def cancel(context: ToolContext[Any]) -> None:
+    """Tell a running tool that nobody waits for it any more."""
+    context._cancelled.set()  # noqa: SLF001 - a tool may read it and not set it
+
+
+def _bounded(fraction: float | None) -> float | None:
+    if fraction is None:
+        return None
+    number = float(fraction)
+    # What is not a number (0 / 0 of an empty loop, say) is not known.
+    return min(max(number, 0.0), 1.0) if number == number else None  # noqa: PLR0124

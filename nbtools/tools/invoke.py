@@ -1,0 +1,154 @@
+"""Running the function of a tool: where each kind runs, and how it is cancelled."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import inspect
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
+from typing import Any, Protocol
+
+from nbtools.messages import Json
+from nbtools.tools.context import ToolContext, cancel
+from nbtools.tools.tool import Tool
+
+GRACE = 2.0
+"""Seconds that a cancelled `async` tool has to end; after that it is left to itself."""
+
+Workers = Callable[[Callable[[], Any]], Awaitable[Any]]
+"""Runs a function in a thread. The one for the main thread also awaits there what it returned."""
+
+_left: set[asyncio.Task[Any]] = set()
+
+
+class Sink(Protocol):
+    """Takes what a running tool shows before it ends; safe from any thread."""
+
+    def partial(self, value: object) -> None:
+        """Show a value that is not yet the last."""
+
+    def progress(self, fraction: float | None, text: str) -> None:
+        """Show how far the call is."""
+
+    def output(self, text: str) -> None:
+        """Show what the function printed."""
+
+
+async def invoke(
+    tool: Tool,
+    args: Mapping[str, Json],
+    context: ToolContext[Any],
+    sink: Sink,
+    workers: Workers,
+) -> object:
+    """Run the function of a tool with arguments that were checked.
+
+    An `async` tool runs on the caller's loop, any other through `workers`. A generator shows each
+    value as it is yielded; its result is what it returns, or the last value where that is None.
+    Cancelling the caller sets `context.cancelled`, cancels an async tool and waits up to `GRACE`
+    seconds for its end, and leaves a synchronous one behind at once.
+
+    Args:
+        tool: A tool with a function.
+        args: What `tool.check` gave.
+        context: Is handed to the function, if it has a parameter for it.
+        sink: Takes the partial values.
+        workers: Runs a synchronous function.
+
+    Returns:
+        The value of the function.
+
+    Raises:
+        BaseException: What the function raised. The caller has to catch it, also outside
+            `Exception`: it must not reach the loop.
+    """
+    task = asyncio.create_task(_settled(_run(tool, args, context, sink, workers)))
+    try:
+        await asyncio.wait({task})
+    except asyncio.CancelledError:
+        cancel(context)
+        await _end(task)
+        raise
+    value, problem = task.result()
+    if isinstance(problem, asyncio.CancelledError):
+        # As it is, it would pass for a cancellation of the caller.
+        raise RuntimeError("The tool's own work was cancelled.") from problem  # noqa: TRY004
+    if problem is not None:
+        raise problem
+    return value
+
+
+async def _settled(running: Awaitable[object]) -> tuple[object, BaseException | None]:
+    """Wait for the end without raising: SystemExit would leave the task and end the loop."""
+    try:
+        return await running, None
+    except BaseException as problem:  # noqa: BLE001 - `invoke` raises it
+        return None, problem
+
+
+async def _end(task: asyncio.Task[Any]) -> None:
+    task.cancel()
+    _left.add(task)
+    task.add_done_callback(_left.discard)
+    await asyncio.wait({task}, timeout=GRACE)
+
+
+async def _run(
+    tool: Tool,
+    args: Mapping[str, Json],
+    context: ToolContext[Any],
+    sink: Sink,
+    workers: Workers,
+) -> object:
+    call = _bound(tool, args, context)
+    if tool.thread == "main":
+        return await workers(lambda: _finish(_begin(call, context, sink), sink))
+    if tool.kind in ("async", "asyncgen"):
+        value: Any = call()
+    else:
+        value = await workers(lambda: _begin(call, context, sink))
+    value = _finish(value, sink)
+    return await value if inspect.isawaitable(value) else value
+
+
+def _bound(
+    tool: Tool, args: Mapping[str, Json], context: ToolContext[Any]
+) -> functools.partial[object]:
+    if tool.function is None:
+        raise TypeError(f"The tool {tool.name!r} has no function.")
+    positional, named = tool.arguments(args, context)
+    return functools.partial(tool.function, *positional, **named)
+
+
+def _begin(call: Callable[[], object], context: ToolContext[Any], sink: Sink) -> object:
+    """Call the function and, where it gives a generator, run that to its end."""
+    value = call()
+    return _exhaust(value, context, sink) if inspect.isgenerator(value) else value
+
+
+def _exhaust(
+    values: Generator[object, Any, object], context: ToolContext[Any], sink: Sink
+) -> object:
+    last: object = None
+    while not context.cancelled:
+        try:
+            last = next(values)
+        except StopIteration as end:
+            return last if end.value is None else end.value
+        sink.partial(last)
+    values.close()
+    return last
+
+
+def _finish(value: object, sink: Sink) -> object:
+    """Turn an async generator, as a wrapped function may return it too, into an awaitable."""
+    return _exhaust_async(value, sink) if inspect.isasyncgen(value) else value
+
+
+async def _exhaust_async(values: AsyncGenerator[object, Any], sink: Sink) -> object:
+    last: object = None
+    async with contextlib.aclosing(values):
+        async for last in values:
+            sink.partial(last)
+    return last

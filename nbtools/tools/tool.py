@@ -1,0 +1,214 @@
+"""A tool: what a model is told of it, how its arguments are read, and when a person is asked."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, get_args
+
+from nbtools.codec import digest
+from nbtools.errors import ToolDefinitionError
+from nbtools.messages import Json, ToolSpec
+from nbtools.schema import Described, Written, callable_name, is_kind, read_docstring
+from nbtools.tools.context import ToolContext
+
+Approval = bool | Callable[..., object] | None
+"""True asks, False does not, a function decides for each call; None leaves it to the chat."""
+Thread = Literal["worker", "main"]
+Errors = Literal["message", "generic"]
+Kind = Literal["sync", "async", "generator", "asyncgen", "none"]
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+class Tool:
+    """Something that a model may call.
+
+    Calling the tool itself calls its function, so that a decorated function stays usable.
+
+    Args:
+        name: 1 to 64 letters, digits, "_" and "-"; "" takes the function's own.
+        description: What it does, for the model; None takes it from the function's docstring.
+        parameters: A hand-written JSON Schema of type object; None reads the function's signature.
+        function: What runs; without one a person or `on_tool_call` gives the result.
+        approval: Whether a person has to approve a call.
+        destructive: Whether it does what cannot be undone; such a tool asks by default.
+        timeout: Seconds after which a call is given up; None: never.
+        thread: Where a synchronous function runs; `main` is the kernel's main thread.
+        render: Draws a call in Python.
+        errors: Whether the model is told the message of an exception; `generic` hides it.
+
+    Raises:
+        ToolDefinitionError: Something does not fit; the text names it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        description: str | None = None,
+        parameters: Mapping[str, Json] | None = None,
+        function: Callable[..., Any] | None = None,
+        *,
+        approval: Approval = None,
+        destructive: bool = False,
+        timeout: float | None = None,
+        thread: Thread = "worker",
+        render: Callable[..., object] | None = None,
+        errors: Errors = "message",
+    ) -> None:
+        _check_function(name, function)
+        self.name = _checked_name(name, function)
+        self.function = function
+        self.approval = approval
+        self.destructive = destructive
+        self.timeout = timeout
+        self.thread: Thread = thread
+        self.render = render
+        self.errors: Errors = errors
+        self._check_settings()
+        self.kind: Kind = _kind(function)
+        self._arguments = self._read_arguments(parameters)
+        self.description = self._describe() if description is None else description
+        self.parameters = self._arguments.parameters
+        self.fingerprint = digest(self.name, self.parameters)
+        if function is not None:
+            self.__doc__ = self.description
+            self.__wrapped__ = function
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What a model is told."""
+        return ToolSpec(name=self.name, description=self.description, parameters=self.parameters)
+
+    @property
+    def hidden(self) -> str | None:
+        """The name of the parameter that takes the `ToolContext`."""
+        return self._arguments.hidden
+
+    @property
+    def asks(self) -> Approval:
+        """The tool's own approval policy; None leaves it to the chat."""
+        if self.approval is not None:
+            return self.approval
+        return True if self.destructive else None
+
+    def check(self, args: Mapping[str, Json]) -> dict[str, Json]:
+        """Give the effective arguments of a call: what is shown is what will run.
+
+        Args:
+            args: Arguments as a model or a person wrote them.
+
+        Returns:
+            Plain JSON in the order of the signature, with defaults and coercions applied.
+
+        Raises:
+            InvalidArguments: They do not fit; the text names what is missing, unknown or of another
+                type, and what is accepted.
+        """
+        return self._arguments.check(args)
+
+    def bind(self, args: Mapping[str, Json]) -> dict[str, object]:
+        """Give the Python values for the function.
+
+        Args:
+            args: What `check` gave.
+
+        Returns:
+            Values by parameter name: models, dates, enums and so on, without the context.
+
+        Raises:
+            InvalidArguments: They do not fit.
+        """
+        return self._arguments.bind(args)
+
+    def arguments(
+        self, args: Mapping[str, Json], context: ToolContext[Any]
+    ) -> tuple[list[object], dict[str, object]]:
+        """Give everything that the function is called with.
+
+        Args:
+            args: What `check` gave.
+            context: Goes to the hidden parameter, if there is one.
+
+        Returns:
+            The positional arguments, and those by name.
+
+        Raises:
+            InvalidArguments: They do not fit.
+        """
+        values = self.bind(args)
+        if self.hidden is not None:
+            values[self.hidden] = context
+        order = self._arguments.positional
+        return [values.pop(name, default) for name, default in order.items()], values
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function."""
+        if self.function is None:
+            raise TypeError(f"The tool {self.name!r} has no function to call.")
+        return self.function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.parameters.get("properties", {}))
+        policy = "" if self.asks is None else f", approval={self.asks!r}"
+        return f"<Tool {self.name}({names}){policy}>"
+
+    def _read_arguments(self, parameters: Mapping[str, Json] | None) -> Described | Written:
+        if parameters is not None:
+            return Written(parameters, self.name, context=ToolContext, function=self.function)
+        if self.function is None:
+            raise ToolDefinitionError(
+                f"Tool {self.name!r} needs a JSON Schema (parameters) or a function."
+            )
+        docs = read_docstring(self.function).parameters
+        return Described(self.function, self.name, context=ToolContext, docs=docs)
+
+    def _describe(self) -> str:
+        return read_docstring(self.function).text if self.function is not None else ""
+
+    def _check_settings(self) -> None:
+        policy = self.approval
+        if not (policy is None or isinstance(policy, bool) or callable(policy)):
+            raise self._unfit("approval", policy, "True, False, None or a function")
+        if not isinstance(self.destructive, bool):
+            raise self._unfit("destructive", self.destructive, "True or False")
+        if self.timeout is not None and not (
+            isinstance(self.timeout, int | float) and self.timeout > 0
+        ):
+            raise self._unfit("timeout", self.timeout, "seconds above 0, or None")
+        if self.thread not in get_args(Thread):
+            raise self._unfit("thread", self.thread, "'worker' or 'main'")
+        if self.errors not in get_args(Errors):
+            raise self._unfit("errors", self.errors, "'message' or 'generic'")
+
+    def _unfit(self, setting: str, found: object, expected: str) -> ToolDefinitionError:
+        return ToolDefinitionError(
+            f"Tool {self.name!r}: {setting} is {found!r:.80}, expected {expected}."
+        )
+
+
+def _check_function(name: str, function: object) -> None:
+    if function is not None and not callable(function):
+        raise ToolDefinitionError(f"Tool {name!r}: {function!r:.80} is not callable.")
+
+
+def _checked_name(name: str, function: Callable[..., Any] | None) -> str:
+    if not name and function is not None:
+        name = callable_name(function)
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ToolDefinitionError(
+            f"{name!r:.80} cannot be the name of a tool; expected 1 to 64 letters, digits, '_' or "
+            "'-'. Give one: tool(function, name=\"…\")."
+        )
+    return name
+
+
+def _kind(function: Callable[..., Any] | None) -> Kind:
+    if function is None:
+        return "none"
+    if is_kind(function, inspect.isasyncgenfunction):
+        return "asyncgen"
+    if is_kind(function, inspect.iscoroutinefunction):
+        return "async"
+    return "generator" if is_kind(function, inspect.isgeneratorfunction) else "sync"
