@@ -1,0 +1,142 @@
+/** What a call shows of itself: a renderer's drawing, or progress, result, error and output. */
+
+import { useLayoutEffect, useState } from "preact/hooks";
+import type { MimeBundle, RendererReference } from "../protocol";
+import type { CallNode, FilledCall } from "../store";
+import { Display, Output } from "./display";
+import { JsonTree } from "./jsontree";
+import { Plain } from "./plain";
+import { LightSlot } from "./slot";
+import { useView } from "./view";
+
+/** The inside of a card. */
+export function Body({ node }: { node: CallNode }) {
+  const { part: call } = node;
+  return (
+    <>
+      {call.state === "running" && <Progress call={call} />}
+      <Drawing node={node} />
+      <ErrorText call={call} />
+      <Folded title="Output" text={call.output} open={call.state === "running"} tail />
+      <Folded title="Traceback" text={call.trace} />
+    </>
+  );
+}
+
+function Progress({ call }: { call: FilledCall }) {
+  const fraction = call.progress?.fraction ?? undefined;
+  const text = call.progress?.text ?? "";
+  return (
+    <div class="progress">
+      <progress value={fraction} max={1} aria-label={`Progress of ${call.tool}`} />
+      <span>
+        {fraction !== undefined && `${Math.round(fraction * 100)} % `}
+        <Plain text={text} />
+      </span>
+    </div>
+  );
+}
+
+/** What a renderer made of the call; without one, its result. */
+function Drawing({ node }: { node: CallNode }) {
+  const { store } = useView();
+  const { renderers } = store.copy;
+  const reference = renderers[node.part.tool] ?? renderers["*"];
+  if (reference?.kind === "javascript") return <ScriptDrawing node={node} reference={reference} />;
+  if (node.part.drawn) return <Display bundle={node.part.drawn} />;
+  return <Result call={node.part} />;
+}
+
+interface ScriptDrawingProps {
+  readonly node: CallNode;
+  readonly reference: RendererReference;
+}
+
+function ScriptDrawing({ node, reference }: ScriptDrawingProps) {
+  const { renderers } = useView();
+  const [failure, setFailure] = useState<{ of: FilledCall; text: string }>();
+  const fail = (error: unknown) => setFailure({ of: node.part, text: String(error) });
+  useLayoutEffect(() => {
+    try {
+      renderers.update(node);
+    } catch (error) {
+      fail(error);
+    }
+  });
+  if (failure?.of === node.part) return <Fallback call={node.part} text={failure.text} />;
+  return (
+    <LightSlot
+      of={reference.asset}
+      draw={(el, signal) => renderers.render(node, reference, el, signal)}
+      onError={fail}
+    />
+  );
+}
+
+function Fallback({ call, text }: { call: FilledCall; text: string }) {
+  return (
+    <>
+      <p class="refused">
+        The renderer of this tool failed: <Plain text={text} />
+      </p>
+      <Result call={call} />
+    </>
+  );
+}
+
+function Result({ call }: { call: FilledCall }) {
+  const { display, value } = call;
+  if (display && Object.keys(display).length) return <Shown bundle={display} />;
+  if (call.state !== "result") return null;
+  if (value === null) return <p class="muted">No value was returned.</p>;
+  if (typeof value === "string") return <Shown bundle={{ "text/plain": value }} />;
+  return (
+    <div class="result">
+      <JsonTree value={value} open={2} />
+    </div>
+  );
+}
+
+function Shown({ bundle }: { bundle: MimeBundle }) {
+  return (
+    <div class="result">
+      <Display bundle={bundle} />
+    </div>
+  );
+}
+
+function ErrorText({ call }: { call: FilledCall }) {
+  const reason = call.decision && !call.decision.approved ? call.decision.reason : "";
+  if (call.state !== "error") return null;
+  return (
+    <>
+      {call.error && (
+        <p class="error-text">
+          <Plain text={call.error} />
+        </p>
+      )}
+      {reason && !call.error.includes(reason) && (
+        <p class="muted">
+          Reason: <Plain text={reason} />
+        </p>
+      )}
+    </>
+  );
+}
+
+interface FoldedProps {
+  readonly title: string;
+  readonly text: string;
+  readonly open?: boolean;
+  readonly tail?: boolean;
+}
+
+function Folded({ title, text, open = false, tail = false }: FoldedProps) {
+  if (!text) return null;
+  return (
+    <details class="fold" open={open}>
+      <summary>{title}</summary>
+      <Output text={text} tail={tail} />
+    </details>
+  );
+}

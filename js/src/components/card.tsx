@@ -1,0 +1,179 @@
+/**
+ * The card of a tool call. Its frame (name, arguments, state, controls) is always drawn here;
+ * renderers draw inside it, so none can hide or fake what a person decides about.
+ */
+
+import { useLayoutEffect, useRef } from "preact/hooks";
+import type { Outcome } from "../protocol";
+import { type CallNode, isFinal, stateWords } from "../store";
+import { ArgumentTable, argumentLine, Changes } from "./arguments";
+import { Body } from "./body";
+import { CommandButton, CommandStatus } from "./controls";
+import { Duration } from "./duration";
+import { Icon, type IconName } from "./icons";
+import { Pending } from "./pending";
+import { Plain } from "./plain";
+import { memo, useTopic, useView } from "./view";
+
+/** One tool call. */
+export const Card = memo(({ node }: { node: CallNode }) => {
+  useTopic(node.topic);
+  const { part: call } = node;
+  const frame = useRef<HTMLElement>(null);
+  return (
+    <section
+      ref={frame}
+      class={`card state-${call.state} outcome-${call.outcome || "none"}`}
+      aria-label={`Tool call ${call.tool}, ${stateWords(call)}`}
+      tabIndex={-1}
+    >
+      <Head node={node} />
+      <Arguments node={node} />
+      <Changes node={node} />
+      <Body node={node} />
+      <Controls node={node} frame={frame} />
+    </section>
+  );
+});
+
+function Head({ node }: { node: CallNode }) {
+  const { part: call } = node;
+  return (
+    <header class="card-head">
+      <Icon name={iconOf(node)} />
+      <span class="tool">
+        <Plain text={call.tool || "unnamed tool"} />
+      </span>
+      <span class="line">{isFinal(call) && argumentLine(node.args)}</span>
+      <Marks node={node} />
+      <span class="state">{stateWords(call)}</span>
+      <Duration started={call.started} ended={call.ended} running={call.state === "running"} />
+    </header>
+  );
+}
+
+function Marks({ node }: { node: CallNode }) {
+  const { store } = useView();
+  const { origin, again, destructive } = node.part;
+  const earlier = again && store.copy.part(again)?.part;
+  const name = earlier && earlier.type === "tool-call" ? earlier.tool : again;
+  return (
+    <>
+      {destructive && <span class="mark warn">destructive</span>}
+      {origin === "user" && !again && <span class="mark">run by you</span>}
+      {origin === "provider" && <span class="mark">run by the provider</span>}
+      {again && (
+        <span class="mark" title={`Repeats the call ${again}`}>
+          again of <Plain text={name} />
+        </span>
+      )}
+    </>
+  );
+}
+
+function Arguments({ node }: { node: CallNode }) {
+  const { part: call } = node;
+  if (!node.args && !call.raw) return null;
+  if (!isFinal(call)) return <ArgumentTable node={node} />;
+  if (node.args && !Object.keys(node.args).length) return null;
+  return (
+    <details class="fold">
+      <summary>Arguments</summary>
+      <ArgumentTable node={node} />
+    </details>
+  );
+}
+
+interface ControlsProps {
+  readonly node: CallNode;
+  readonly frame: { readonly current: HTMLElement | null };
+}
+
+/** The buttons of a call. They go when it moves on; the focus then stays on the card. */
+function Controls({ node, frame }: ControlsProps) {
+  const { state } = node.part;
+  return (
+    <KeepFocus key={isFinal(node.part) ? "final" : state} frame={frame}>
+      {state === "pending" && <Pending node={node} />}
+      {state === "running" && <Running node={node} />}
+      {isFinal(node.part) && <Ended node={node} />}
+    </KeepFocus>
+  );
+}
+
+function Running({ node }: { node: CallNode }) {
+  const { id, tool } = node.part;
+  return (
+    <div class="actions">
+      <CommandButton
+        command={{ command: "cancel", call: id }}
+        subject={id}
+        label={`Cancel ${tool}`}
+      >
+        Cancel
+      </CommandButton>
+      <CommandStatus subject={id} />
+    </div>
+  );
+}
+
+function Ended({ node }: { node: CallNode }) {
+  const { store } = useView();
+  useTopic(store.copy.shell);
+  const { id, tool } = node.part;
+  const known = store.copy.tools.some(({ name }) => name === tool) && node.args;
+  const busy = store.copy.status === "running";
+  return (
+    <div class="actions quiet-actions">
+      {known && (
+        <CommandButton
+          command={{ command: "rerun", call: id }}
+          subject={id}
+          look="quiet"
+          label={`Run ${tool} again`}
+          disabled={busy}
+        >
+          <Icon name="again" /> Run again
+        </CommandButton>
+      )}
+      <CommandStatus subject={id} />
+    </div>
+  );
+}
+
+interface KeepFocusProps {
+  readonly frame: { readonly current: HTMLElement | null };
+  readonly children: preact.ComponentChildren;
+}
+
+/** A focus that vanished with its button would let the next key reach the notebook. */
+function KeepFocus({ frame, children }: KeepFocusProps) {
+  const area = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const element = area.current;
+    return () => {
+      const { activeElement } = element?.getRootNode() as ShadowRoot;
+      if (element?.contains(activeElement)) {
+        queueMicrotask(() => frame.current?.focus({ preventScroll: true }));
+      }
+    };
+  }, []);
+  return <div ref={area}>{children}</div>;
+}
+
+const WARNINGS: ReadonlySet<Outcome> = new Set([
+  "timeout",
+  "expired",
+  "incomplete",
+  "interrupted",
+  "limit",
+]);
+const STOPPED: ReadonlySet<Outcome> = new Set(["cancelled", "declined", "unanswered"]);
+
+function iconOf(node: CallNode): IconName {
+  const { state, outcome } = node.part;
+  if (state === "result") return "ok";
+  if (state !== "error") return state;
+  if (WARNINGS.has(outcome)) return "warning";
+  return STOPPED.has(outcome) ? "stopped" : "failed";
+}

@@ -1,0 +1,169 @@
+/** The conversation in its own scroll box: it follows the end only for those who are there. */
+
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { CONVERSATION } from "../store";
+import { Button, CommandStatus } from "./controls";
+import { Empty } from "./empty";
+import { Icon } from "./icons";
+import { MessageView } from "./message";
+import { NoticeView } from "./parts";
+import { useTopic, useView } from "./view";
+
+/** How far from the end still counts as being there, in pixels. */
+const NEAR = 8;
+
+/** Everything that was said. */
+export function Log() {
+  const box = useRef<HTMLDivElement>(null);
+  const content = useRef<HTMLDivElement>(null);
+  const { following, follow } = useFollowing(box, content);
+  return (
+    <div class="log-area">
+      <div ref={box} class="log" role="log" aria-live="off" aria-label="Conversation" tabIndex={0}>
+        <div ref={content} class="log-content">
+          <Messages />
+          <Ongoing />
+          <Failure />
+          <Faults />
+          <Outgoing />
+        </div>
+      </div>
+      {!following && (
+        <button type="button" class="jump" onClick={follow}>
+          <Icon name="down" /> Jump to end
+        </button>
+      )}
+    </div>
+  );
+}
+
+function useFollowing(
+  box: { readonly current: HTMLDivElement | null },
+  content: { readonly current: HTMLDivElement | null },
+) {
+  const { scroll } = useView().store.draft;
+  const [following, setFollowing] = useState(scroll.following);
+  const set = (value: boolean) => {
+    scroll.following = value;
+    setFollowing(value);
+  };
+  const toEnd = (element: HTMLElement) => {
+    element.scrollTop = element.scrollHeight;
+    scroll.top = element.scrollTop;
+  };
+  useLayoutEffect(() => {
+    const element = box.current as HTMLDivElement;
+    const onScroll = () => {
+      const atEnd = element.scrollHeight - element.scrollTop - element.clientHeight <= NEAR;
+      const movedUp = element.scrollTop < scroll.top;
+      scroll.top = element.scrollTop;
+      if (atEnd || movedUp) set(atEnd);
+    };
+    const observer = new ResizeObserver(() => {
+      if (scroll.following) toEnd(element);
+    });
+    if (!scroll.following) element.scrollTop = scroll.top;
+    element.addEventListener("scroll", onScroll, { passive: true });
+    observer.observe(content.current as HTMLDivElement);
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      element.removeEventListener("scroll", onScroll);
+    };
+  }, []);
+  const follow = () => {
+    set(true);
+    toEnd(box.current as HTMLDivElement);
+    box.current?.focus({ preventScroll: true });
+  };
+  return { following, follow };
+}
+
+function Messages() {
+  const { copy } = useView().store;
+  useTopic(copy.list);
+  if (!copy.messages.length) return <Empty />;
+  return (
+    <>
+      {copy.messages.map((node) => (
+        <MessageView key={node.head.id} node={node} />
+      ))}
+    </>
+  );
+}
+
+/** A sign of life between the question and the first word. */
+function Ongoing() {
+  const { copy, presence } = useView().store;
+  useTopic(copy.shell);
+  useTopic(copy.list);
+  useTopic(presence.topic);
+  const last = copy.messages.at(-1);
+  const quiet = !last || last.head.role === "user" || last.head.finish !== "" || !last.parts.length;
+  if (copy.status !== "running" || !quiet || copy.openCalls.size || !presence.here) return null;
+  return (
+    <p class="ongoing">
+      <span class="dots" aria-hidden="true" /> Waiting for the model
+    </p>
+  );
+}
+
+function Failure() {
+  const { copy } = useView().store;
+  useTopic(copy.shell);
+  if (!copy.error) return null;
+  const { text, hint = "", retry = false } = copy.error;
+  return <NoticeView notice={{ level: "error", text, hint, retry }} />;
+}
+
+function Faults() {
+  const { store } = useView();
+  useTopic(store.copy.shell);
+  return (
+    <>
+      {store.faults.map((fault) => (
+        <div class="fault">
+          <NoticeView
+            notice={{ level: "error", text: fault.text, hint: fault.hint ?? "", retry: false }}
+          />
+          <Button look="quiet" label="Dismiss" onPress={() => store.dismiss(fault)}>
+            <Icon name="close" />
+          </Button>
+        </div>
+      ))}
+      {!store.copy.error?.retry && <CommandStatus subject={CONVERSATION} />}
+    </>
+  );
+}
+
+/** A message on its way, or waiting for its turn. */
+function Outgoing() {
+  const { store } = useView();
+  const { draft, copy, presence } = store;
+  useTopic(draft.topic);
+  useTopic(copy.shell);
+  useTopic(presence.topic);
+  const text = draft.outgoing || draft.queued;
+  if (!text) return null;
+  return (
+    <article class="message user outgoing" aria-label="Your next message">
+      <p class="typed">{text}</p>
+      <div class="actions">
+        <span class="sent">{outgoingWords(draft.outgoing !== "", presence.state === "busy")}</span>
+        {!draft.outgoing && copy.status !== "running" && presence.here && (
+          <Button onPress={() => void draft.release()}>Send now</Button>
+        )}
+        {!draft.outgoing && (
+          <Button label="Remove the waiting message" onPress={() => draft.unqueue()}>
+            Remove
+          </Button>
+        )}
+      </div>
+    </article>
+  );
+}
+
+function outgoingWords(sent: boolean, busy: boolean): string {
+  if (!sent) return "goes out when the turn ends";
+  return busy ? "sent, waits for the kernel" : "sent";
+}

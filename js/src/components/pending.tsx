@@ -1,0 +1,258 @@
+/** What a person can do with a call that waits: let it run, change it, refuse it, answer it. */
+
+import { useLayoutEffect, useRef } from "preact/hooks";
+import type { Json } from "../protocol";
+import { type CallNode, isRecord, type Rejection } from "../store";
+import { Button, CommandStatus } from "./controls";
+import { Plain } from "./plain";
+import { useHere, useKept, useView } from "./view";
+
+type Editing = "" | "edit" | "decline";
+
+/** The controls of a call that waits. */
+export function Pending({ node }: { node: CallNode }) {
+  const here = useHere();
+  const [editing, setEditing] = useKept<Editing>(`editing:${node.part.id}`, "");
+  if (!here) return <p class="muted">{WAITED[node.part.waiting]}</p>;
+  const close = () => setEditing("");
+  if (editing === "decline") return <Decline node={node} onClose={close} />;
+  if (editing === "edit") return <Edit node={node} onClose={close} />;
+  if (node.part.waiting === "result") return <Answer node={node} onEdit={setEditing} />;
+  return <Approval node={node} onEdit={setEditing} />;
+}
+
+const WAITED = {
+  "": "",
+  approval: "This call was waiting for approval.",
+  result: "This call was waiting for an answer.",
+};
+
+interface PanelProps {
+  readonly node: CallNode;
+  readonly onClose: () => void;
+}
+
+interface ChoiceProps {
+  readonly node: CallNode;
+  readonly onEdit: (editing: Editing) => void;
+}
+
+function useDecision(node: CallNode) {
+  const { store } = useView();
+  const { id, digest } = node.part;
+  const sent = store.commands.sent(id) !== undefined;
+  return {
+    sent,
+    rejection: store.commands.rejection(id),
+    dismiss: () => store.commands.dismiss(id),
+    approve: (args?: { [name: string]: Json }) => {
+      const approval = { command: "approve", call: id, approved: true, digest } as const;
+      return store.run(args ? { ...approval, args } : approval, id);
+    },
+    decline: (reason: string) => store.run({ command: "decline", call: id, reason }, id),
+    answer: (value: Json) => store.run({ command: "answer", call: id, value }, id),
+  };
+}
+
+function Approval({ node, onEdit }: ChoiceProps) {
+  const { sent, approve } = useDecision(node);
+  const { id, tool, digest, destructive } = node.part;
+  const whole = digest !== "" && node.part.args !== null;
+  const look = destructive ? "danger" : "primary";
+  return (
+    <div class="actions">
+      <Button look={look} label={`Approve ${tool}`} disabled={sent || !whole} onPress={approve}>
+        Approve
+      </Button>
+      <Button
+        label={`Edit the arguments of ${tool}`}
+        disabled={sent}
+        onPress={() => onEdit("edit")}
+      >
+        Edit
+      </Button>
+      <Button label={`Decline ${tool}`} disabled={sent} onPress={() => onEdit("decline")}>
+        Decline
+      </Button>
+      <CommandStatus subject={id} />
+    </div>
+  );
+}
+
+function Decline({ node, onClose }: PanelProps) {
+  const { sent, decline } = useDecision(node);
+  const { id, tool } = node.part;
+  const [reason, setReason] = useKept(`reason:${id}`, "");
+  const input = useFocus<HTMLInputElement>();
+  const confirm = () => void decline(reason.trim());
+  return (
+    <div class="panel">
+      <label class="field">
+        <span>Reason, told to the model (optional)</span>
+        <input
+          ref={input}
+          type="text"
+          value={reason}
+          onInput={(event) => setReason(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (isPlainEnter(event) && event.isTrusted && !sent) confirm();
+          }}
+        />
+      </label>
+      <div class="actions">
+        <Button look="primary" label={`Decline ${tool}`} disabled={sent} onPress={confirm}>
+          Decline
+        </Button>
+        <Button disabled={sent} onPress={onClose}>
+          Cancel
+        </Button>
+        <CommandStatus subject={id} />
+      </div>
+    </div>
+  );
+}
+
+function Edit({ node, onClose }: PanelProps) {
+  const { sent, approve, rejection, dismiss } = useDecision(node);
+  const { id, tool, args } = node.part;
+  const [text, setText] = useKept(`edit:${id}`, JSON.stringify(args ?? {}, null, 2));
+  const [problem, setProblem] = useKept(`problem:${id}`, "");
+  const apply = () => {
+    const read = readObject(text);
+    setProblem(typeof read === "string" ? read : "");
+    if (typeof read !== "string") void approve(read);
+  };
+  const type = (value: string) => {
+    setText(value);
+    setProblem("");
+    dismiss();
+  };
+  return (
+    <div class="panel">
+      <JsonField
+        label={`Arguments of ${tool}, as JSON`}
+        text={text}
+        problem={problem}
+        rejection={rejection}
+        onType={type}
+      />
+      <div class="actions">
+        <Button look="primary" label={`Apply and approve ${tool}`} disabled={sent} onPress={apply}>
+          Apply &amp; approve
+        </Button>
+        <Button
+          disabled={sent}
+          onPress={() => {
+            type(JSON.stringify(args ?? {}, null, 2));
+            onClose();
+          }}
+        >
+          Cancel
+        </Button>
+        {!rejection && <CommandStatus subject={id} />}
+      </div>
+    </div>
+  );
+}
+
+function Answer({ node, onEdit }: ChoiceProps) {
+  const { sent, answer, rejection, dismiss } = useDecision(node);
+  const { id, tool } = node.part;
+  const [text, setText] = useKept(`answer:${id}`, "");
+  const type = (value: string) => {
+    setText(value);
+    dismiss();
+  };
+  return (
+    <div class="panel">
+      <JsonField
+        label={`Result of ${tool}, as JSON or text`}
+        text={text}
+        problem=""
+        rejection={rejection}
+        onType={type}
+      />
+      <div class="actions">
+        <Button
+          look="primary"
+          label={`Answer ${tool}`}
+          disabled={sent || !text.trim()}
+          onPress={() => void answer(readValue(text))}
+        >
+          Answer
+        </Button>
+        <Button label={`Decline ${tool}`} disabled={sent} onPress={() => onEdit("decline")}>
+          Decline
+        </Button>
+        {!rejection && <CommandStatus subject={id} />}
+      </div>
+    </div>
+  );
+}
+
+interface JsonFieldProps {
+  readonly label: string;
+  readonly text: string;
+  readonly problem: string;
+  readonly rejection: Rejection | undefined;
+  readonly onType: (text: string) => void;
+}
+
+function JsonField({ label, text, problem, rejection, onType }: JsonFieldProps) {
+  const area = useFocus<HTMLTextAreaElement>();
+  const wrong = problem || rejection?.text || "";
+  return (
+    <label class="field">
+      <span>
+        <Plain text={label} />
+      </span>
+      <textarea
+        ref={area}
+        class="code"
+        spellcheck={false}
+        rows={Math.min(12, Math.max(2, text.split("\n").length))}
+        value={text}
+        aria-invalid={wrong ? "true" : undefined}
+        onInput={(event) => onType(event.currentTarget.value)}
+      />
+      {wrong && (
+        <span class="refused" role="alert">
+          {!problem && rejection?.field && <strong>{rejection.field}: </strong>}
+          <Plain text={wrong} />
+        </span>
+      )}
+    </label>
+  );
+}
+
+/** Puts the focus into a field that a person just opened. */
+function useFocus<T extends HTMLElement>() {
+  const field = useRef<T>(null);
+  const { host } = useView();
+  useLayoutEffect(() => {
+    if (host.shadowRoot?.activeElement) field.current?.focus({ preventScroll: true });
+  }, []);
+  return field;
+}
+
+/** Says whether a key means "done", and not the end of a composition. */
+export function isPlainEnter(event: KeyboardEvent): boolean {
+  return event.key === "Enter" && !event.shiftKey && !event.isComposing && event.keyCode !== 229;
+}
+
+function readObject(text: string): { [name: string]: Json } | string {
+  try {
+    const value = JSON.parse(text);
+    return isRecord(value) ? value : 'The arguments are one JSON object, such as {"name": 1}.';
+  } catch (error) {
+    return `This is not JSON: ${(error as Error).message}`;
+  }
+}
+
+function readValue(text: string): Json {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text; // what is not JSON is meant as text
+  }
+}

@@ -1,0 +1,71 @@
+/** What is shown of a MIME bundle: the richest form that can be drawn here. */
+
+import type { AssetReference, MimeBundle } from "../protocol";
+import type { ChatStore } from "../store";
+import { isRecord } from "../store";
+import type { RenderMime } from "./host";
+
+export const WIDGET = "application/vnd.jupyter.widget-view+json";
+const PICTURES = ["image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml"];
+/** Drawn here even where the host could do it too. */
+const OWN = new Set([...PICTURES, WIDGET, "text/plain", "text/markdown", "application/json"]);
+
+/** How a bundle is shown. */
+export type Face =
+  | { readonly kind: "widget"; readonly model: string }
+  | { readonly kind: "host"; readonly mime: string }
+  | { readonly kind: "picture"; readonly mime: string; readonly data: string | AssetReference }
+  | { readonly kind: "markdown" | "text"; readonly text: string }
+  | { readonly kind: "json"; readonly value: MimeBundle[string] }
+  | { readonly kind: "nothing" };
+
+/** Chooses what to show of a bundle; `host` is the notebook's own renderer, if there is one. */
+export function chooseFace(bundle: MimeBundle, host: RenderMime | undefined): Face {
+  const widget = bundle[WIDGET];
+  if (host && isRecord(widget)) return { kind: "widget", model: String(widget.model_id) };
+  const mime = host && hostMime(bundle, host);
+  return mime ? { kind: "host", mime } : ownFace(bundle);
+}
+
+/** Chooses among what is drawn here, as where the host refuses. */
+export function ownFace(bundle: MimeBundle): Face {
+  const mime = PICTURES.find((name) => isPictureSource(bundle[name]));
+  if (mime) return { kind: "picture", mime, data: bundle[mime] as string | AssetReference };
+  if (typeof bundle["text/markdown"] === "string") {
+    return { kind: "markdown", text: bundle["text/markdown"] };
+  }
+  if ("application/json" in bundle) {
+    return { kind: "json", value: bundle["application/json"] ?? null };
+  }
+  const text = bundle["text/plain"];
+  return text === undefined ? { kind: "nothing" } : { kind: "text", text: String(text) };
+}
+
+/** Returns an address that holds a picture; never inline markup, so that it can run nothing. */
+export async function pictureUrl(
+  mime: string,
+  data: string | AssetReference,
+  store: ChatStore,
+): Promise<string> {
+  if (typeof data !== "string") return dataUrl(mime, (await store.assets.get(data.asset)).bytes);
+  if (mime === "image/svg+xml") return `data:${mime},${encodeURIComponent(data)}`;
+  return `data:${mime};base64,${data.replace(/\s/g, "")}`;
+}
+
+function dataUrl(mime: string, bytes: Uint8Array): Promise<string> {
+  const reader = new FileReader();
+  return new Promise((resolve, reject) => {
+    reader.onload = () => resolve(String(reader.result));
+    reader.onerror = () => reject(reader.error);
+    reader.readAsDataURL(new Blob([bytes as BlobPart], { type: mime }));
+  });
+}
+
+function hostMime(bundle: MimeBundle, host: RenderMime): string | undefined {
+  const foreign = Object.fromEntries(Object.entries(bundle).filter(([mime]) => !OWN.has(mime)));
+  return host.preferredMimeType(foreign, "ensure");
+}
+
+function isPictureSource(value: MimeBundle[string] | undefined): boolean {
+  return typeof value === "string" || (isRecord(value) && typeof value.asset === "string");
+}

@@ -1,0 +1,251 @@
+/**
+ * The page's copy of a conversation: what a snapshot or an op changes in it, in place.
+ *
+ * Each message and each part has its own topic, so a change costs the same however long the
+ * conversation is. An op that names something unknown throws `Mismatch`: the copy is then stale.
+ */
+
+import type {
+  Conversation,
+  Failure,
+  Field,
+  Json,
+  Message,
+  ModelLabel,
+  Op,
+  Part,
+  RendererReference,
+  Settings,
+  Status,
+  ToolReference,
+} from "../protocol";
+import { type FilledCall, type FilledPart, fillHead, fillPart, type MessageHead } from "./filled";
+import { PartialJson } from "./partial";
+import { type Frame, Topic } from "./topic";
+
+/** An op does not fit this copy. */
+export class Mismatch extends Error {}
+
+/** One part of a message, and who watches it. */
+export class PartNode {
+  readonly topic = new Topic();
+  #partial: PartialJson | undefined;
+  #read = 0;
+
+  constructor(
+    public part: FilledPart,
+    readonly message: MessageNode,
+  ) {}
+
+  /** Takes another value for the same part. */
+  replace(part: FilledPart): void {
+    this.part = part;
+    this.#partial = undefined;
+    this.#read = 0;
+  }
+
+  /** Returns the arguments of a call; while they arrive, what can be read of them so far. */
+  get args(): { [name: string]: Json } | null {
+    if (this.part.type !== "tool-call") return null;
+    if (this.part.state !== "streaming" || !this.part.raw) return this.part.args;
+    this.#partial ??= new PartialJson();
+    this.#partial.feed(this.part.raw.slice(this.#read));
+    this.#read = this.part.raw.length;
+    const { value } = this.#partial;
+    return isRecord(value) ? value : this.part.args;
+  }
+}
+
+/** A part that is a tool call. */
+export type CallNode = PartNode & { part: FilledCall };
+
+/** One message, and who watches it. */
+export class MessageNode {
+  readonly topic = new Topic();
+  readonly parts: PartNode[] = [];
+
+  constructor(public head: MessageHead) {}
+
+  /** The tool calls of this message, in order. */
+  get calls(): CallNode[] {
+    return this.parts.filter(isCall);
+  }
+}
+
+export class Copy {
+  readonly messages: MessageNode[] = [];
+  /** Calls that are not final, by id. */
+  readonly openCalls = new Map<string, CallNode>();
+  /** Told when messages come or go. */
+  readonly list = new Topic();
+  /** Told when the status, the error, the model, the renderers, the tools or a call's state change. */
+  readonly shell = new Topic();
+  status: Status = "ready";
+  error: Failure | null = null;
+  model: ModelLabel = { label: "" };
+  renderers: { [name: string]: RendererReference } = {};
+  tools: ToolReference[] = [];
+  /** Called with the value before and after whenever a call or a status changes. */
+  onCall: (before: FilledCall | undefined, after: FilledCall) => void = () => {};
+  readonly #messages = new Map<string, MessageNode>();
+  readonly #parts = new Map<string, PartNode>();
+
+  constructor(private readonly frame: Frame) {}
+
+  /** Returns a message by id. */
+  message(id: string): MessageNode | undefined {
+    return this.#messages.get(id);
+  }
+
+  /** Returns a part by id. */
+  part(id: string): PartNode | undefined {
+    return this.#parts.get(id);
+  }
+
+  /** Makes the copy equal to a snapshot; what is in both keeps its nodes. */
+  take(conversation: Conversation, settings: Settings): void {
+    const messages = conversation.messages ?? [];
+    const kept = new Set(messages.map(({ id }) => id));
+    for (const { head } of [...this.messages]) if (!kept.has(head.id)) this.#remove(head.id);
+    for (const message of messages) this.#putMessage(message);
+    sortLike(messages, this.messages, ({ head }) => head.id);
+    this.#set({ model: null, renderers: null, tools: null, ...settings });
+    this.#set({ status: conversation.status ?? "ready", error: conversation.error ?? null });
+  }
+
+  /** Carries out one op. */
+  apply(op: Op): void {
+    if (op[0] === "append") this.#append(op[1], op[2], op[3]);
+    else if (op[0] === "part") this.#putPart(this.#find(op[1]), op[2]);
+    else if (op[0] === "message") this.#putMessage(op[1]);
+    else if (op[0] === "fields") this.#setFields(this.#find(op[1]), op[2]);
+    else if (op[0] === "remove") this.#remove(this.#find(op[1]).head.id);
+    else this.#set(op[1]);
+  }
+
+  #find(id: string): MessageNode {
+    const node = this.#messages.get(id);
+    if (!node) throw new Mismatch(`There is no message "${id}".`);
+    return node;
+  }
+
+  #append(id: string, field: Field, text: string): void {
+    const node = this.#parts.get(id);
+    const part = node?.part as { [name in Field]?: string } | undefined;
+    if (!node || typeof part?.[field] !== "string") {
+      throw new Mismatch(`There is no part "${id}" whose "${field}" could grow.`);
+    }
+    part[field] += text;
+    this.frame.touch(node.topic);
+  }
+
+  #putMessage(message: Message): void {
+    let node = this.#messages.get(message.id);
+    if (node) node.head = fillHead(message);
+    else node = this.#addMessage(message);
+    this.frame.touch(node.topic);
+    const parts = message.parts ?? [];
+    this.#dropParts(node, new Set(parts.map(({ id }) => id)));
+    for (const part of parts) this.#putPart(node, part);
+    sortLike(parts, node.parts, ({ part }) => part.id);
+  }
+
+  #setFields(node: MessageNode, fields: Json): void {
+    node.head = fillHead({ ...(fields as unknown as Message), id: node.head.id });
+    this.frame.touch(node.topic);
+    for (const { topic } of node.parts) this.frame.touch(topic);
+  }
+
+  #addMessage(message: Message): MessageNode {
+    const node = new MessageNode(fillHead(message));
+    this.#messages.set(message.id, node);
+    this.messages.push(node);
+    this.frame.touch(this.list);
+    return node;
+  }
+
+  #dropParts(node: MessageNode, kept: Set<string>): void {
+    for (const { part } of node.parts) if (!kept.has(part.id)) this.#forget(part.id);
+    node.parts.splice(0, node.parts.length, ...node.parts.filter(({ part }) => kept.has(part.id)));
+  }
+
+  #putPart(message: MessageNode, wire: Part): void {
+    const part = fillPart(wire);
+    const known = this.#parts.get(part.id);
+    const before = known?.part;
+    const node = known?.message === message ? known : this.#addPart(message, part);
+    node.replace(part);
+    this.frame.touch(node.topic);
+    if (part.type === "tool-call")
+      this.#noteCall(node as CallNode, before as FilledCall | undefined);
+  }
+
+  #addPart(message: MessageNode, part: FilledPart): PartNode {
+    const node = new PartNode(part, message);
+    this.#parts.set(part.id, node);
+    message.parts.push(node);
+    this.frame.touch(message.topic);
+    return node;
+  }
+
+  #noteCall(node: CallNode, before: FilledCall | undefined): void {
+    const { part: call, message } = node;
+    if (isFinal(call)) this.openCalls.delete(call.id);
+    else this.openCalls.set(call.id, node);
+    if (before?.state === call.state && before.waiting === call.waiting) return;
+    this.frame.touch(message.topic);
+    this.frame.touch(this.shell);
+    this.onCall(before, call);
+  }
+
+  #remove(id: string): void {
+    const node = this.#find(id);
+    for (const { part } of node.parts) this.#forget(part.id);
+    this.#messages.delete(id);
+    this.messages.splice(this.messages.indexOf(node), 1);
+    this.frame.touch(this.list);
+    this.frame.touch(this.shell);
+  }
+
+  #forget(part: string): void {
+    this.#parts.delete(part);
+    this.openCalls.delete(part);
+  }
+
+  #set(settings: Settings): void {
+    if (settings.status !== undefined) this.status = settings.status;
+    if (settings.error !== undefined) this.error = settings.error;
+    if (settings.model !== undefined) this.model = settings.model ?? { label: "" };
+    if (settings.renderers !== undefined) this.#setRenderers(settings.renderers ?? {});
+    if (settings.tools !== undefined) this.tools = settings.tools ?? [];
+    this.frame.touch(this.shell);
+  }
+
+  #setRenderers(renderers: { [name: string]: RendererReference }): void {
+    this.renderers = renderers;
+    for (const { topic, part } of this.#parts.values()) {
+      if (part.type === "tool-call") this.frame.touch(topic);
+    }
+  }
+}
+
+/** Says whether a call has ended. */
+export function isFinal(call: FilledCall): boolean {
+  return call.state === "result" || call.state === "error";
+}
+
+/** Says whether a part is a tool call. */
+export function isCall(node: PartNode): node is CallNode {
+  return node.part.type === "tool-call";
+}
+
+/** Says whether a JSON value is an object. */
+export function isRecord(value: unknown): value is { [key: string]: Json } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function sortLike<T>(model: { id: string }[], items: T[], idOf: (item: T) => string): void {
+  const places = new Map(model.map(({ id }, place) => [id, place]));
+  const place = (item: T) => places.get(idOf(item)) ?? model.length;
+  items.sort((left, right) => place(left) - place(right));
+}
