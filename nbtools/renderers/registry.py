@@ -1,0 +1,97 @@
+"""Which renderer draws which tool's calls."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from nbtools.messages import ToolCall
+from nbtools.protocol import RendererReference
+from nbtools.renderers.javascript import JavaScriptRenderer
+
+Renderer = Callable[[ToolCall], object] | JavaScriptRenderer
+EVERY = "*"
+
+
+class Registry:
+    """Find what draws a call: the chat's renderer, then the tool's own, then the chat's for `*`."""
+
+    def __init__(self) -> None:
+        self._chats: dict[str, Renderer] = {}
+        self._tools: dict[str, Renderer] = {}
+
+    def set(self, tool: str, renderer: Renderer | None) -> None:
+        """Choose what draws a tool's calls in this chat.
+
+        Args:
+            tool: The name of a tool, or "*" for all that have no renderer of their own.
+            renderer: A function of the call or a JavaScript renderer; None takes it away.
+
+        Raises:
+            TypeError: It is neither.
+        """
+        if renderer is None:
+            self._chats.pop(tool, None)
+        else:
+            self._chats[tool] = _checked(tool, renderer)
+
+    def set_tools(self, renderers: Mapping[str, Renderer | None]) -> None:
+        """Take the renderers that the tools bring along, by the name of the tool.
+
+        Args:
+            renderers: One for each tool of the chat, or None.
+
+        Raises:
+            TypeError: One is no renderer.
+        """
+        self._tools = {
+            tool: _checked(tool, own) for tool, own in renderers.items() if own is not None
+        }
+
+    def find(self, tool: str) -> Renderer | None:
+        """Return what draws a tool's calls; None is the built-in card."""
+        for renderers, name in ((self._chats, tool), (self._tools, tool), (self._chats, EVERY)):
+            if name in renderers:
+                return renderers[name]
+        return None
+
+    def python(self, tool: str) -> Callable[[ToolCall], object] | None:
+        """Return the function that draws a tool's calls, if it is a Python one."""
+        renderer = self.find(tool)
+        return None if isinstance(renderer, JavaScriptRenderer) else renderer
+
+    @property
+    def draws(self) -> bool:
+        """Whether any renderer is a Python one."""
+        return any(not isinstance(known, JavaScriptRenderer) for known in self._all().values())
+
+    def encode(self) -> dict[str, RendererReference]:
+        """Write the renderers as the page reads them: the field `renderers` of the snapshot."""
+        return {tool: _reference(renderer) for tool, renderer in self._all().items()}
+
+    def modules(self) -> dict[str, str]:
+        """Return the code of the JavaScript renderers by the id of its asset."""
+        known = self._all().values()
+        return {one.asset: one.code for one in known if isinstance(one, JavaScriptRenderer)}
+
+    def _all(self) -> dict[str, Renderer]:
+        return {**self._tools, **self._chats}
+
+
+def _reference(renderer: Renderer) -> RendererReference:
+    if not isinstance(renderer, JavaScriptRenderer):
+        return {"kind": "python"}
+    return {"kind": "javascript", "asset": renderer.asset, "traits": renderer.traits}
+
+
+def _checked(tool: str, renderer: Any) -> Renderer:
+    if inspect.iscoroutinefunction(renderer):
+        raise TypeError(f"The renderer of {tool!r} is asynchronous; expected a plain function.")
+    if isinstance(renderer, JavaScriptRenderer) or callable(renderer):
+        checked: Renderer = renderer
+        return checked
+    raise TypeError(
+        f"The renderer of {tool!r} is {type(renderer).__name__} {renderer!r:.60}; expected a "
+        "function of the call, or JavaScriptRenderer(…)."
+    )
