@@ -54,19 +54,26 @@ def open_notebook(
 ) -> Iterator[OpenNotebook]:
     """Give a function that opens a new notebook; it is closed after the test.
 
-    `open_notebook(cells=(), kernel="python3", application="lab")`; in JupyterLab all share a tab.
+    `open_notebook(cells=(), kernel="python3", application="lab", path=None)`: in JupyterLab all
+    share one tab; `kernel=None` opens what was saved under `path` and starts nothing.
     """
     opened: list[Notebook] = []
 
     def open_new(
-        cells: tuple[str, ...] = (), kernel: str = NEWEST, application: Application = "lab"
+        cells: tuple[str, ...] = (),
+        *,
+        kernel: str | None = NEWEST,
+        application: Application = "lab",
+        path: str | None = None,
     ) -> Notebook:
         tab = lab_tab if application == "lab" else prepared_tab(browser)
-        path = lab.write_notebook(cells, kernel)
-        notebook = Notebook(lab, tab, path, application=application)
+        name = path or lab.write_notebook(cells, kernel or NEWEST)
+        notebook = Notebook(lab, tab, name, application=application, kernel=kernel is not None)
         opened.append(notebook)
-        is_loaded = application == "lab" and tab.page.url.startswith(lab.url)
-        notebook.open_beside() if is_loaded else notebook.load()
+        if application == "lab":
+            notebook.open_beside()
+        else:
+            notebook.load()
         return notebook
 
     yield open_new

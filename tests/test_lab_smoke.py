@@ -99,6 +99,26 @@ def test_a_second_view_and_a_second_tab_show_the_same_widget(notebook, browser: 
     other.page.context.close()
 
 
+def test_a_saved_notebook_shows_its_widgets_on_a_fresh_kernel(open_notebook, notebook):
+    notebook.toggle_saved_widgets()
+    notebook.run(COUNTER)
+    notebook.run("counter.value = 3")
+    notebook.save()
+    notebook.toggle_saved_widgets()
+    notebook.close()
+    saved = open_notebook(path=notebook.path)
+    expect(saved.cell(0).area.get_by_role("button", name="count")).to_have_text("count 3")
+
+
+def test_a_saved_notebook_can_be_opened_without_any_kernel(open_notebook, notebook):
+    notebook.run("print('kept')")
+    notebook.save()
+    notebook.close()
+    saved = open_notebook(kernel=None, path=notebook.path)
+    assert saved.cell(0).text == "kept\n"
+    assert saved.status == "none"
+
+
 def test_an_interrupt_ends_a_busy_cell(notebook):
     cell = notebook.start("import time; print('begun'); time.sleep(60)")
     expect(cell.area.get_by_text("begun", exact=True)).to_be_visible()

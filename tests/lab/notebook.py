@@ -104,7 +104,9 @@ class Notebook:
         self.call("ready", self._kernel)
 
     def open_beside(self) -> None:
-        """Open it in the JupyterLab that the tab already shows."""
+        """Open it in the JupyterLab that the tab shows, which is loaded first if need be."""
+        if not self.page.url.startswith(self.server.url):
+            self.page.goto(f"{self.server.url}/lab")
         self.call("open", self._kernel)
 
     def start(self, source: str) -> Cell:
@@ -135,6 +137,10 @@ class Notebook:
     def interrupt(self) -> None:
         """Press the kernel's interrupt button."""
         self.call("interrupt")
+
+    def toggle_saved_widgets(self) -> None:
+        """Turn saving the state of widgets with the notebook on, or off again."""
+        self.command("@jupyter-widgets/jupyterlab-manager:saveWidgetState")
 
     def restart(self) -> None:
         """Restart the kernel."""
