@@ -2,11 +2,13 @@
 
 A value has three faces. `bundle` gives the one for the person, `tell` the text for the model,
 `preview` the JSON for the page. `capture` and `figures` catch what code prints, displays and plots
-on its way. The only package that knows IPython, which need not be there.
+on its way; `show_view` and `show_static` make outputs of a cell. The only package that knows IPython, which need not be there.
 """
 
 from nbtools.display.bundles import bundle
 from nbtools.display.faces import preview, tell
+from nbtools.display.mime import together
+from nbtools.display.outputs import current_cell, show_static, show_view, update_static
 from nbtools.display.pyplot import Figures, figures
 from nbtools.display.routing import Collected, Sink, capture
 
@@ -16,7 +18,12 @@ __all__ = [
     "Sink",
     "bundle",
     "capture",
+    "current_cell",
     "figures",
     "preview",
+    "show_static",
+    "show_view",
     "tell",
+    "together",
+    "update_static",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
 from nbtools.codec import dumps
@@ -26,6 +26,25 @@ _MAGIC = {
     b"GIF87a": "image/gif",
     b"GIF89a": "image/gif",
 }
+
+
+SEVERAL = "application/vnd.nbtools.several+json"
+"""A list of bundles that are shown one below the other."""
+
+
+def together(bundles: Sequence[Mapping[str, Json]]) -> Mapping[str, Json] | None:
+    """Make one bundle of several, for a card that shows them one below the other.
+
+    Args:
+        bundles: In their order; none of them is made of several.
+
+    Returns:
+        None for no bundle, the only one as it is, else one whose text is that of all.
+    """
+    if len(bundles) < 2:
+        return next(iter(bundles), None)
+    text = "\n".join(str(shown.get("text/plain", "")) for shown in bundles)
+    return {SEVERAL: list(bundles), "text/plain": text}
 
 
 def is_bundle(value: object) -> TypeGuard[Mapping[str, object]]:

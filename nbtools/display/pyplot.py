@@ -57,6 +57,11 @@ class Figures:
         opened = [manager.canvas.figure for manager in managers]
         return [bundle(figure) for figure in opened if figure is not known]
 
+    @property
+    def used(self) -> bool:
+        """Whether the code touched pyplot at all."""
+        return self._used
+
     def registry(self) -> OrderedDict[Any, Any]:
         """Return pyplot's registry for this call; the first use of it waits for the turn."""
         if not self._used:

@@ -65,6 +65,16 @@ def capture(sink: Sink) -> Iterator[None]:
         _sink.reset(token)
 
 
+@contextlib.contextmanager
+def uncaptured() -> Iterator[None]:
+    """Let the code inside print and display where it would without any `capture`."""
+    token = _sink.set(None)
+    try:
+        yield
+    finally:
+        _sink.reset(token)
+
+
 def current_sink() -> Sink | None:
     """Return the sink of the code that runs now, if it is captured."""
     return _sink.get()

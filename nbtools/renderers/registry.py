@@ -9,17 +9,22 @@ from typing import Any
 from nbtools.messages import ToolCall
 from nbtools.protocol import RendererReference
 from nbtools.renderers.javascript import JavaScriptRenderer
+from nbtools.tools import Tool
 
 Renderer = Callable[[ToolCall], object] | JavaScriptRenderer
 EVERY = "*"
 
 
 class Registry:
-    """Find what draws a call: the chat's renderer, then the tool's own, then the chat's for `*`."""
+    """Find what draws a call: the chat's renderer, then the tool's own, then the chat's for `*`.
 
-    def __init__(self) -> None:
-        self._chats: dict[str, Renderer] = {}
-        self._tools: dict[str, Renderer] = {}
+    Args:
+        tools: The chat's tools by name; each may bring a renderer along.
+    """
+
+    def __init__(self, tools: Mapping[str, Tool]) -> None:
+        self.tools = tools
+        self._chosen: dict[str, Renderer] = {}
 
     def set(self, tool: str, renderer: Renderer | None) -> None:
         """Choose what draws a tool's calls in this chat.
@@ -32,29 +37,14 @@ class Registry:
             TypeError: It is neither.
         """
         if renderer is None:
-            self._chats.pop(tool, None)
+            self._chosen.pop(tool, None)
         else:
-            self._chats[tool] = _checked(tool, renderer)
-
-    def set_tools(self, renderers: Mapping[str, Renderer | None]) -> None:
-        """Take the renderers that the tools bring along, by the name of the tool.
-
-        Args:
-            renderers: One for each tool of the chat, or None.
-
-        Raises:
-            TypeError: One is no renderer.
-        """
-        self._tools = {
-            tool: _checked(tool, own) for tool, own in renderers.items() if own is not None
-        }
+            self._chosen[tool] = _checked(tool, renderer)
 
     def find(self, tool: str) -> Renderer | None:
         """Return what draws a tool's calls; None is the built-in card."""
-        for renderers, name in ((self._chats, tool), (self._tools, tool), (self._chats, EVERY)):
-            if name in renderers:
-                return renderers[name]
-        return None
+        known = self._all()
+        return known.get(tool, known.get(EVERY))
 
     def python(self, tool: str) -> Callable[[ToolCall], object] | None:
         """Return the function that draws a tool's calls, if it is a Python one."""
@@ -66,7 +56,7 @@ class Registry:
         """Whether any renderer is a Python one."""
         return any(not isinstance(known, JavaScriptRenderer) for known in self._all().values())
 
-    def encode(self) -> dict[str, RendererReference]:
+    def describe(self) -> dict[str, RendererReference]:
         """Write the renderers as the page reads them: the field `renderers` of the snapshot."""
         return {tool: _reference(renderer) for tool, renderer in self._all().items()}
 
@@ -76,7 +66,8 @@ class Registry:
         return {one.asset: one.code for one in known if isinstance(one, JavaScriptRenderer)}
 
     def _all(self) -> dict[str, Renderer]:
-        return {**self._tools, **self._chats}
+        own = {name: tool.render for name, tool in self.tools.items() if tool.render is not None}
+        return {**own, **self._chosen}
 
 
 def _reference(renderer: Renderer) -> RendererReference:
