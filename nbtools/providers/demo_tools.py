@@ -6,7 +6,7 @@ Imported when a chat with the demo is made, since `nbtools.tools` has the larger
 from __future__ import annotations
 
 from nbtools.messages import Json
-from nbtools.tools import tool
+from nbtools.tools.decorator import tool
 
 _DAYS = ("Monday", "Tuesday", "Wednesday")
 _SKIES = ("clear", "cloudy", "light rain", "windy")

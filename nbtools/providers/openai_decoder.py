@@ -105,6 +105,7 @@ class Decoder:
             self._take = self._hold
             return []
         self._take, self.streamed = self._stream, True
+        self._seen = start == b":"
         return self._stream(bytes(self._body))
 
     def _hold(self, data: bytes) -> list[ModelEvent]:
@@ -188,9 +189,9 @@ class Decoder:
             self._cite(chunk)
 
     def _choice(self, choice: dict[str, Any], into: list[ModelEvent]) -> None:
-        delta = choice.get("delta")
+        delta = choice.get("delta") if self.streamed else choice.get("message")
         if type(delta) is not dict and not self._begun:
-            delta = choice.get("message")
+            delta = choice.get("message" if self.streamed else "delta")
         self._begun = True
         if type(delta) is dict:
             content = delta.get("content")

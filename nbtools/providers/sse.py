@@ -40,7 +40,7 @@ class EventReader:
         if self._fresh or self._return or b"\r" in chunk:
             chunk = self._normalise(chunk)
         if not self._buffer and chunk.endswith(b"\n\n"):
-            return _data_of_all(chunk)
+            return _data_of_all(chunk[:-2])
         return self._split(chunk)
 
     def close(self) -> list[bytes]:
