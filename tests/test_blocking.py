@@ -1,5 +1,6 @@
 """Blocking calls: from a script, from a worker thread, from a cell of a real kernel."""
 
+import ast
 import asyncio
 import io
 import queue
@@ -163,25 +164,24 @@ SET_UP = """
 """
 
 
+STILL_TICKS = """
+    seen = len(ticks)
+    while len(ticks) < seen + 3:
+        await asyncio.sleep(0.01)
+    background.done()
+"""
+
+
 @pytest.mark.kernel
 def test_a_cell_blocks_and_the_kernel_and_its_tasks_live_on(kernel):
     """L-01: a cell, a cell that also awaits, a worker thread; then 1+1 and the background task."""
     kernel(SET_UP)
-    assert kernel("run_blocking(engine().submit(asyncio.sleep(0, 'a')))") == "'a'"
-    assert kernel("""
-        await asyncio.sleep(0)
-        run_blocking(engine().submit(asyncio.sleep(0, 'b')))
-    """) == "'b'"
-    assert kernel("""
-        await in_worker(lambda: run_blocking(engine().submit(asyncio.sleep(0, 'c'))))
-    """) == "'c'"
+    kernel("ask = lambda said: run_blocking(engine().submit(asyncio.sleep(0, said)))")
+    assert kernel("ask('a')") == "'a'"
+    assert kernel("await asyncio.sleep(0); ask('b')") == "'b'"
+    assert kernel("await in_worker(lambda: ask('c'))") == "'c'"
     assert kernel("1+1") == "2"
-    assert kernel("""
-        seen = len(ticks)
-        while len(ticks) < seen + 3:
-            await asyncio.sleep(0.01)
-        background.done()
-    """) == "False"
+    assert kernel(STILL_TICKS) == "False"
     assert kernel("hasattr(asyncio, '_nest_patched')") == "False"
 
 
@@ -201,23 +201,62 @@ def test_a_function_for_the_main_thread_runs_between_cells(kernel):
 @pytest.mark.kernel
 def test_nobody_can_be_asked_where_the_front_end_takes_no_input(kernel):
     kernel(SET_UP)
-    assert kernel("print(ask_person('Run? ')) or str(ask_person('Run? '))") == "'None'"
+    assert kernel("str(ask_person('Run? '))") == "'None'"
 
 
 @pytest.mark.kernel
 def test_an_asynchronous_function_for_the_main_thread_runs_while_a_cell_blocks(kernel):
     """L-01: the one use of a patched loop; the kernel answers and its tasks run afterwards."""
     kernel(SET_UP)
-    assert kernel("""
+    answer = kernel("""
         async def tool():
             await asyncio.sleep(0.05)
             return on_main_thread()
         run_blocking(engine().submit(in_main(tool)))
-    """) == "True"
+    """)
+    assert answer == "True"
     assert kernel("1+1") == "2"
-    assert kernel("""
-        seen = len(ticks)
-        while len(ticks) < seen + 3:
-            await asyncio.sleep(0.01)
-        background.done()
-    """) == "False"
+    assert kernel(STILL_TICKS) == "False"
+
+
+@pytest.mark.kernel
+def test_a_loop_that_cannot_be_entered_again_is_an_error_that_names_the_way(kernel):
+    """L-01, another library already patched the loop: an error and no hang."""
+    kernel(SET_UP)
+    refused = kernel("""
+        if hasattr(asyncio, "_nest_asyncio2"):
+            del asyncio._nest_asyncio2
+        asyncio._nest_patched = True
+        async def tool(): ...
+        run_blocking(engine().submit(in_main(tool)))
+    """)
+    assert refused.startswith("NbtoolsError: An asynchronous tool cannot run on the main thread")
+    assert refused.endswith("Use `await chat.send(…)` in place of `chat.ask(…)`.")
+    assert kernel("1+1") == "2"
+
+
+@pytest.mark.kernel
+def test_a_static_output_is_renewed_by_its_name_even_from_within_a_call(kernel):
+    renewed = kernel("""
+        from nbtools.display import Collected, capture, current_cell, show_static, update_static
+        published, sink, pub = [], Collected(), get_ipython().display_pub
+        pub.register_hook(lambda message: published.append(message))
+        show_static({"text/plain": "v1"}, "c1")
+        with capture(sink):
+            update_static({"text/plain": "v2"}, "c1")
+        pub._hooks.clear()
+        [(m["msg_type"], m["content"]["data"], m["content"]["transient"]) for m in published]
+    """)
+    same = {"display_id": "c1"}
+    assert ast.literal_eval(renewed) == [
+        ("display_data", {"text/plain": "v1"}, same),
+        ("update_display_data", {"text/plain": "v2"}, same),
+    ]
+
+
+@pytest.mark.kernel
+def test_a_run_of_a_cell_has_an_id_of_its_own(kernel):
+    kernel("from nbtools.display import current_cell")
+    first, second = kernel("current_cell()[1]"), kernel("current_cell()[1]")
+    assert len(first) > 2
+    assert first != second

@@ -25,7 +25,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from IPython.core.interactiveshell import InteractiveShell
 
-from nbtools.display import Collected, bundle, capture, figures, preview, tell
+from nbtools.display import (
+    Collected,
+    bundle,
+    capture,
+    current_cell,
+    figures,
+    preview,
+    tell,
+)
 from nbtools.executors import engine, in_worker
 
 mpl.use("Agg")
@@ -540,6 +548,10 @@ def test_a_printer_that_the_user_registered_is_used(shell):
     html = shell.display_formatter.formatters["text/html"]
     html.for_type(Rich, lambda value: "<i>registered</i>")
     assert bundle(Rich(html="own"))["text/html"] == "<i>registered</i>"
+
+
+def test_outside_of_a_kernel_no_cell_is_known(shell):
+    assert current_cell() == ("", "")
 
 
 # --- figures --------------------------------------------------------------------------------------

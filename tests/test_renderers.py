@@ -13,6 +13,7 @@ import wigglystuff  # type: ignore[import-untyped]
 
 from nbtools.messages import ToolCall
 from nbtools.renderers import Drawing, JavaScriptRenderer, Registry, draw
+from nbtools.tools import Tool
 
 mpl.use("Agg")
 
@@ -143,13 +144,16 @@ def test_an_unknown_word_for_traits_is_refused():
 # --- which one ------------------------------------------------------------------------------------
 
 
+def tool(name, render):
+    return Tool(name, "", {"type": "object"}, render=render)
+
+
 def test_the_chats_renderer_comes_first_then_the_tools_then_that_for_all():
     def chats(call): ...
     def tools(call): ...
     def every(call): ...
 
-    registry = Registry()
-    registry.set_tools({"a": tools, "b": tools, "c": None})
+    registry = Registry({"a": tool("a", tools), "b": tool("b", tools), "c": tool("c", None)})
     registry.set("a", chats)
     registry.set("*", every)
     found = [registry.find(name) for name in "abc"]
@@ -160,7 +164,7 @@ def test_the_chats_renderer_comes_first_then_the_tools_then_that_for_all():
 
 
 def test_a_javascript_renderer_is_not_drawn_in_python():
-    registry = Registry()
+    registry = Registry({})
     registry.set("a", JavaScriptRenderer(MODULE))
     assert registry.python("a") is None
     assert registry.draws is False
@@ -170,10 +174,10 @@ def test_a_javascript_renderer_is_not_drawn_in_python():
 
 def test_the_page_reads_kind_asset_and_traits_of_every_renderer():
     script = JavaScriptRenderer(MODULE, traits="args")
-    registry = Registry()
-    registry.set_tools({"a": script, "b": lambda call: 1})
+    registry = Registry({"b": tool("b", lambda call: 1)})
+    registry.set("a", script)
     registry.set("*", lambda call: 2)
-    assert registry.encode() == {
+    assert registry.describe() == {
         "a": {"kind": "javascript", "asset": script.asset, "traits": "args"},
         "b": {"kind": "python"},
         "*": {"kind": "python"},
@@ -192,8 +196,6 @@ async def _asynchronous(call): ...
     ],
 )
 def test_what_is_no_renderer_is_refused(renderer, text):
-    registry = Registry()
+    registry = Registry({})
     with pytest.raises(TypeError, match=text):
         registry.set("a", renderer)
-    with pytest.raises(TypeError, match=text):
-        registry.set_tools({"a": renderer})
