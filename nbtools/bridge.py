@@ -11,11 +11,12 @@ import asyncio
 import base64
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 from nbtools import commands as cmd
 from nbtools.codec import encode
+from nbtools.dispatch import dispatch
 from nbtools.errors import (
     AlreadyDecided,
     ChatBusy,
@@ -25,60 +26,19 @@ from nbtools.errors import (
     NbtoolsError,
 )
 from nbtools.events import Event
-from nbtools.messages import Conversation, Json, Message, Part, Reasoning, Text, ToolCall
+from nbtools.messages import Conversation, Json
+from nbtools.patches import difference, write_message
 from nbtools.protocol import Ack, Op, Snapshot
+from nbtools.publisher import Publisher
 from nbtools.session import Session
-
-INTERVAL = 0.05
-"""Seconds between two messages to the page, whatever the number of chats in the process."""
 
 INLINE = 65_536
 """Characters up to which a picture travels inside the state; larger ones are fetched."""
-
-LONGEST_MESSAGE = 1_000_000
-"""Characters of a message that a person may send."""
 
 REMEMBERED = 500
 """How many answers are kept for commands that the page repeats."""
 
 Send = Callable[[dict[str, Any], list[bytes]], None]
-
-
-class Publisher:
-    """Share out the messages of a process: one each `INTERVAL`, the chats taking turns."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
-        self._waiting: dict[Bridge, None] = {}
-        self._handle: asyncio.Handle | None = None
-        self._last = float("-inf")
-
-    def request(self, bridge: Bridge) -> None:
-        """Let this bridge send as soon as it is its turn."""
-        self._waiting[bridge] = None
-        if self._handle is None:
-            self._schedule()
-
-    def forget(self, bridge: Bridge) -> None:
-        """Let this bridge send nothing more."""
-        self._waiting.pop(bridge, None)
-
-    def _schedule(self) -> None:
-        wait = max(0.0, self._last + INTERVAL - self._loop.time())
-        self._handle = self._loop.call_later(wait, self._tick)
-
-    def _tick(self) -> None:
-        self._handle = None
-        if not self._waiting:
-            return
-        bridge = next(iter(self._waiting))
-        del self._waiting[bridge]
-        if bridge.flush():
-            self._last = self._loop.time()
-        if bridge.dirty:
-            self._waiting[bridge] = None
-        if self._waiting:
-            self._schedule()
 
 
 class Bridge:
@@ -140,7 +100,9 @@ class Bridge:
         """Write down everything a page needs. May be called on any thread."""
         seq, conversation = self._published
         written = {**encode(replace(conversation, messages=())), "messages": []}
-        written["messages"] = [self._write_message(message) for message in conversation.messages]
+        written["messages"] = [
+            write_message(message, self._outsource) for message in conversation.messages
+        ]
         described = self._describe()
         head = {"seq": seq, "boot": self._boot, "chat": self._chat}
         return {**head, "conversation": written, **described}  # type: ignore[typeddict-item]
@@ -202,7 +164,7 @@ class Bridge:
     def _difference(self, before: Conversation, after: Conversation) -> list[Op]:
         ops: list[Op] = []
         if before.messages is not after.messages:
-            ops += self._messages(before.messages, after.messages)
+            ops += difference(before, after, self._outsource)
         settings: dict[str, Any] = {}
         if before.status != after.status:
             settings["status"] = after.status
@@ -225,53 +187,6 @@ class Bridge:
             for key in kept
             if self._described.get(key) != known.get(key)
         }
-
-    def _messages(self, before: tuple[Message, ...], after: tuple[Message, ...]) -> list[Op]:
-        ops: list[Op] = []
-        known = {message.id: message for message in before}
-        left = {message.id for message in after}
-        ops += [("remove", message_id) for message_id in known if message_id not in left]
-        for message in after:
-            old = known.get(message.id)
-            if old is None:
-                ops.append(("message", self._write_message(message)))
-            elif old is not message:
-                ops += self._message(old, message)
-        return ops
-
-    def _message(self, before: Message, after: Message) -> list[Op]:
-        ops: list[Op] = []
-        old = {part.id: part for part in before.parts}
-        for part in after.parts:
-            known = old.get(part.id)
-            if known is not part:
-                ops.append(self._part(after.id, known, part))
-        bare = replace(after, parts=before.parts)
-        if bare != before:
-            ops.append(("fields", after.id, encode(replace(after, parts=()))))
-        return ops
-
-    def _part(self, message_id: str, before: Part | None, after: Part) -> Op:
-        grown = _growth(before, after) if before is not None else None
-        if grown is not None:
-            return ("append", after.id, *grown)
-        return ("part", message_id, self._write_part(after))
-
-    def _write_message(self, message: Message) -> Any:
-        written = encode(replace(message, parts=()))
-        written["parts"] = [self._write_part(part) for part in message.parts]
-        return written
-
-    def _write_part(self, part: Part) -> Any:
-        if not isinstance(part, ToolCall):
-            return encode(part)
-        raw = part.raw if part.state == "streaming" or part.args is None else ""
-        args = None if part.state == "streaming" else part.args  # the page parses `raw` itself
-        written = encode(replace(part, raw=raw, args=args, told=""))
-        for face in ("display", "drawn"):
-            if written.get(face):
-                written[face] = self._outsource(written[face])
-        return written
 
     def _outsource(self, shown: Mapping[str, Json]) -> dict[str, Json]:
         """Put a reference in the place of a large picture."""
@@ -323,40 +238,17 @@ class Bridge:
         self._publisher.request(self)
 
     def _perform(self, command: cmd.Command) -> None:
-        session = self._session
         match command:
-            case cmd.Send(text=text):
-                session.send(session.user_parts(_checked_text(text)))
-            case cmd.Approve(call=call, approved=approved, digest=digest, args=args):
-                if approved is not True:
-                    raise CommandError("An approval says approved: true.", field="approved")
-                session.approve(call, mark=digest, args=args)
-            case cmd.Decline(call=call, reason=reason):
-                session.decline(call, reason)
-            case cmd.Answer(call=call, value=value):
-                session.answer(call, value=value)
-            case cmd.Cancel(call=call):
-                session.cancel(call)
-            case cmd.Rerun(call=call, args=args):
-                session.rerun(call, args)
-            case cmd.Resend():
-                session.resume()
-            case cmd.Stop():
-                session.stop()
-            case cmd.EditMessage(message=message, text=text):
-                session.restart_at(message, _checked_text(text))
-            case cmd.Regenerate(message=message):
-                session.restart_at(message, None)
-            case cmd.Clear():
-                session.clear()
-            case cmd.Act(call=call, changes=changes):
-                self._act(call, changes)
+            case cmd.Act():
+                self._act(command.call, command.changes)
             case cmd.Sync():
                 self._queue({"state": self._state()})
-            case cmd.Asset(asset=asset):
-                self._send_asset(asset)
+            case cmd.Asset():
+                self._send_asset(command.asset)
             case cmd.View() | cmd.Pong():
                 pass
+            case _:
+                dispatch(self._session, command)
 
     def _state(self) -> Snapshot:
         """Write a snapshot for `sync`: what changed until now is in it, so nothing is sent twice."""
@@ -378,35 +270,6 @@ class Bridge:
         if self._on_act is None:
             raise CommandError("Nothing in Python takes what this renderer sends.")
         self._on_act(call_id, changes)
-
-
-def _growth(before: Part, after: Part) -> tuple[str, str] | None:
-    """Return the field that grew and by what, if that is all that changed."""
-    for kind, field in ((Text, "text"), (Reasoning, "text"), (ToolCall, "raw"), (ToolCall, "output")):
-        if not isinstance(after, kind) or not isinstance(before, kind):
-            continue
-        old, new = getattr(before, field), getattr(after, field)
-        if len(new) > len(old) and new.startswith(old) and _same_but(before, after, field):
-            return field, new[len(old) :]
-    return None
-
-
-def _same_but(before: Part, after: Part, field: str) -> bool:
-    ignored = {field, "args"} if field == "raw" else {field}
-    return all(
-        getattr(before, known.name) is getattr(after, known.name)
-        for known in fields(after)
-        if known.name not in ignored
-    )
-
-
-def _checked_text(text: str) -> str:
-    if not text.strip():
-        raise CommandError("A message cannot be empty.", field="text")
-    if len(text) > LONGEST_MESSAGE:
-        limit = f"{LONGEST_MESSAGE:,}"
-        raise CommandError(f"A message can have {limit} characters, not {len(text):,}.", field="text")
-    return text
 
 
 def _refused(command_id: str, error: Exception) -> Ack:

@@ -167,7 +167,7 @@ Command = (
     | Pong
 )
 COMMANDS: Mapping[str, type[Any]] = {
-    typing.get_type_hints(kind)["command"].__args__[0]: kind for kind in Command.__args__
+    kind.__dataclass_fields__["command"].default: kind for kind in Command.__args__
 }
 _ENVELOPE = frozenset({"id", "chat", "boot"})
 

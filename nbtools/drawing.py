@@ -34,6 +34,7 @@ class Drawer:
         self._session = session
         self._registry = registry
         self._drawn: dict[str, ToolCall] = {}
+        self._sources: dict[str, object] = {}  # a widget that nobody holds may be closed
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._end = session.subscribe(self._changed)
 
@@ -62,6 +63,7 @@ class Drawer:
             drawing = await in_worker(lambda call=call: draw(render, call))  # type: ignore[misc]
             if self._find(call_id) is None:
                 return
+            self._sources[call_id] = drawing.source
             if drawing.bundle != call.drawn:
                 self._session.emit(ev.CallDrawn(call=call_id, drawn=drawing.bundle))
             now = self._find(call_id)

@@ -74,7 +74,9 @@ def next_steps(
     return () if over > 1 else (Ask(tools=over < 1),)
 
 
-def status(conversation: Conversation, *, max_roundtrips: int = 5, auto_send: bool = True) -> Status:
+def status(
+    conversation: Conversation, *, max_roundtrips: int = 5, auto_send: bool = True
+) -> Status:
     """Say whether the conversation runs, waits, failed or is ready."""
     if next_steps(conversation, max_roundtrips=max_roundtrips, auto_send=auto_send) or any(
         is_open(message) for message in conversation.messages
@@ -185,6 +187,4 @@ def _turn(conversation: Conversation) -> tuple[Message, ...]:
 
 
 def _calls_tools(message: Message) -> bool:
-    return message.role == "assistant" and any(
-        call.origin == "model" for call in calls_of(message)
-    )
+    return message.role == "assistant" and any(call.origin == "model" for call in calls_of(message))

@@ -64,7 +64,9 @@ def calls_of(message: Message) -> tuple[ToolCall, ...]:
 
 def _message_index(conversation: Conversation, message_id: str) -> int:
     messages = conversation.messages
-    for index in range(len(messages) - 1, -1, -1):  # from the end: what changes is almost always last
+    for index in range(
+        len(messages) - 1, -1, -1
+    ):  # from the end: what changes is almost always last
         if messages[index].id == message_id:
             return index
     raise IllegalMove(f"There is no message {message_id!r}.")

@@ -8,14 +8,14 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from nbtools import events as ev
 from nbtools.assembly import Assembly
 from nbtools.codec import digest, dumps, plain
-from nbtools.display import bundle, capture, preview, tell
+from nbtools.display import Figures, bundle, capture, figures, preview, tell, together
 from nbtools.errors import InvalidArguments, ProviderError, StreamError
 from nbtools.executors import in_main, in_worker
 from nbtools.messages import (
@@ -37,6 +37,9 @@ from nbtools.tools.invoke import invoke
 POLICY_TIMEOUT = 10.0
 """Seconds that an approval policy may take; after that the person is asked."""
 
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+"""Types whose faces cost nothing to write."""
+
 LONGEST_OUTPUT = 64_000
 """Characters that one call may print to its card."""
 
@@ -48,7 +51,8 @@ Keep = Callable[[ToolCall, object], None]
 class Emit(Protocol):
     """Takes what happened, on the engine's loop."""
 
-    def __call__(self, event: ev.Event, /) -> None: ...
+    def __call__(self, event: ev.Event, /) -> None:
+        """Take in one event."""
 
 
 @dataclass(kw_only=True)
@@ -212,12 +216,12 @@ async def run(
     """
     tool = settings.tools[call.tool]
     sink = Sink(call.id, emit)
-    context = ToolContext(settings.context, call_id=call.id, on_progress=sink.progress)
     clock = asyncio.timeout(tool.timeout if tool.thread == "worker" else None)
     try:
-        async with clock:
-            with capture(sink):
-                value = await _execute(call, tool, settings, context, sink, clock)
+        with capture(sink), figures() as opened:
+            async with clock:
+                value = await _execute(call, tool, settings, sink, clock)
+            return await _settled(call, value, keep, sink, opened)
     except asyncio.CancelledError:
         raise
     except (KeyboardInterrupt, SystemExit) as error:
@@ -226,30 +230,53 @@ async def run(
         if clock.expired():
             return _ended(call, "timeout", f"It took over {tool.timeout:g} s.")
         return _raised(call, tool, error)
+
+
+async def _settled(
+    call: ToolCall, value: object, keep: Keep, sink: Sink, opened: Figures
+) -> ev.CallWaiting | ev.CallEnded:
+    """Write down what a tool returned; what takes time to draw is drawn in a worker thread."""
     if value is PENDING:
         return ev.CallWaiting(call=call.id, waiting="result", args=call.args or {})
-    return finished(call, value, keep, shown=sink.shown)
+    if type(value) in _PLAIN and not opened.used:
+        return finished(call, value, keep, shown=sink.shown)
+
+    def write() -> ev.CallEnded:
+        return finished(call, value, keep, shown=[*sink.shown, *opened.collect(shown=value)])
+
+    return await in_worker(write)
 
 
 def finished(
-    call: ToolCall, value: object, keep: Keep, *, shown: Mapping[str, Json] | None = None
+    call: ToolCall, value: object, keep: Keep, *, shown: Sequence[Mapping[str, Json]] = ()
 ) -> ev.CallEnded:
-    """Write down a value as the end of its call: for Python, the person, the page and the model."""
+    """Write down a value as the end of its call.
+
+    Args:
+        call: The call.
+        value: What the tool or a person gave; a `Result` brings its own faces.
+        keep: Takes the Python value.
+        shown: What the function displayed, and the figures that it left open.
+
+    Returns:
+        The end of the call with the value's faces for the page, the person and the model.
+    """
     faces = value if isinstance(value, Result) else Result(value)
     keep(call, faces.value)
-    told = tell(faces.value) if faces.model is None else tell(faces.model)
-    if faces.display is not None:
-        display = bundle(faces.display)
-    else:
-        display = shown if faces.value is None and shown else bundle(faces.value)
     return ev.CallEnded(
         call=call.id,
         outcome="ok",
-        told=_edited(call) + told,
+        told=_edited(call) + tell(faces.value if faces.model is None else faces.model),
         value=preview(faces.value),
-        display=display,
+        display=together([*shown, *_own_display(faces, shown)]),
         time=time.time(),
     )
+
+
+def _own_display(faces: Result, shown: Sequence[Mapping[str, Json]]) -> list[Mapping[str, Json]]:
+    if faces.display is not None:
+        return [bundle(faces.display)]
+    return [] if faces.value is None and shown else [bundle(faces.value)]
 
 
 class Sink:
@@ -259,7 +286,7 @@ class Sink:
         self._call = call_id
         self._emit = emit
         self._printed = 0
-        self.shown: Mapping[str, Json] | None = None
+        self.shown: list[Mapping[str, Json]] = []
 
     def progress(self, fraction: float | None = None, text: str = "") -> None:
         """Show how far the call is."""
@@ -276,9 +303,9 @@ class Sink:
         self._emit(ev.CallProgressed(call=self._call, output=shown))
 
     def display(self, shown: Mapping[str, Json]) -> None:
-        """Show what the function displayed, or a figure that it left open."""
-        self.shown = shown
-        self._emit(ev.CallProgressed(call=self._call, display=shown))
+        """Show what the function displayed, below what it displayed before."""
+        self.shown.append(shown)
+        self._emit(ev.CallProgressed(call=self._call, display=together(self.shown)))
 
     def partial(self, value: object) -> None:
         """Show a value that is not yet the last."""
@@ -289,10 +316,10 @@ async def _execute(
     call: ToolCall,
     tool: Tool,
     settings: Settings,
-    context: ToolContext[Any],
     sink: Sink,
     clock: asyncio.Timeout,
 ) -> object:
+    context = ToolContext(settings.context, call_id=call.id, on_progress=sink.progress)
     if tool.function is None and settings.on_tool_call is not None:
         return await _handle(settings.on_tool_call, call, context)
 
@@ -355,7 +382,5 @@ def user_call(
 ) -> Message:
     """Build the message by which a person calls a tool directly."""
     sent = plain(dict(args))
-    call = ToolCall(
-        id=call_id, tool=tool, raw=dumps(sent), args=sent, origin="user", again=again
-    )
+    call = ToolCall(id=call_id, tool=tool, raw=dumps(sent), args=sent, origin="user", again=again)
     return Message(id=message_id, role="user", parts=(call,), time=time.time())

@@ -62,7 +62,9 @@ def load(path: Path, fingerprints: Mapping[str, str]) -> Conversation:
     conversation = decode_conversation(written.get("conversation"))
     known = written.get("tools")
     same = {
-        name for name, mark in fingerprints.items() if isinstance(known, dict) and known.get(name) == mark
+        name
+        for name, mark in fingerprints.items()
+        if isinstance(known, dict) and known.get(name) == mark
     }
     messages = tuple(_settle_message(message, same) for message in conversation.messages)
     kept = tuple(message for message in messages if message.parts or message.role == "user")

@@ -53,7 +53,9 @@ WORDS: Mapping[str, str] = {
 
 def to_text(conversation: Conversation) -> str:
     """Write the conversation as plain text."""
-    return "\n\n".join(_message_text(message) for message in conversation.messages) or "(empty chat)"
+    return (
+        "\n\n".join(_message_text(message) for message in conversation.messages) or "(empty chat)"
+    )
 
 
 def to_html(conversation: Conversation, *, chat: str = "") -> str:

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import hashlib
 import mimetypes
 import secrets
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from functools import cache
-from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import anywidget
 import ipywidgets
@@ -24,12 +22,22 @@ import traitlets
 
 from nbtools import display, events, page, storage, transcript
 from nbtools.asking import Approve, Asking
-from nbtools.bridge import Bridge, Publisher
+from nbtools.bridge import Bridge
 from nbtools.drawing import Drawer
 from nbtools.errors import NbtoolsError
 from nbtools.executors import engine, remember_main
+from nbtools.frontend import (
+    Runtime,
+    free_children,
+    free_reply_route,
+    runtime_code,
+    shared_runtime,
+    stub_code,
+    version_of,
+)
 from nbtools.messages import Conversation, File, Message, Part, Status, Usage
 from nbtools.providers import Provider, resolve
+from nbtools.publisher import Publisher
 from nbtools.renderers import JavaScriptRenderer, Registry
 from nbtools.results import Results
 from nbtools.runner import Handler, Policy, Settings
@@ -42,16 +50,6 @@ BOOT = secrets.token_hex(6)
 
 SMALL_MODULE = 65_536
 """Characters up to which a JavaScript renderer is saved with the notebook."""
-
-
-class Runtime(ipywidgets.Widget):  # type: ignore[misc] # ipywidgets has no types
-    """The front end's code, held once for all chats of a kernel."""
-
-    _model_module = traitlets.Unicode("@jupyter-widgets/base").tag(sync=True)
-    _model_module_version = traitlets.Unicode("2.0.0").tag(sync=True)
-    _model_name = traitlets.Unicode("WidgetModel").tag(sync=True)
-    _view_name = traitlets.Unicode(None, allow_none=True).tag(sync=True)
-    code = traitlets.Unicode().tag(sync=True)
 
 
 class Chat(anywidget.AnyWidget):
@@ -79,7 +77,7 @@ class Chat(anywidget.AnyWidget):
     assets = traitlets.Instance(Runtime).tag(sync=True, **ipywidgets.widget_serialization)
     version = traitlets.Unicode().tag(sync=True)
     modules = traitlets.Dict().tag(sync=True)
-    state = traitlets.Any().tag(sync=True, to_json=lambda _value, chat: chat._snapshot())
+    state = traitlets.Any().tag(sync=True, to_json=lambda _, chat: chat.snapshot())
 
     def __init__(
         self,
@@ -120,14 +118,15 @@ class Chat(anywidget.AnyWidget):
         self._bridge = on_engine(self._session, self._build_bridge)
         self._drawer = on_engine(self._session, lambda: Drawer(self._session, self._registry))
         runtime = shared_runtime()
-        super().__init__(assets=runtime, version=_version(runtime.code))
+        super().__init__(assets=runtime, version=version_of(runtime.code))
         self.on_msg(_handle_message)
+        on_engine(self._session, self._publish_renderers)
         on_engine(self._session, self._session.advance)
         _close_earlier(self)
 
     # --- the face: talking --------------------------------------------------------------------
 
-    def send(self, text: str | Iterable[str | Path | File], **ipywidgets_only: Any) -> Turn:  # type: ignore[override]
+    def send(self, text: str | Iterable[str | Path | File]) -> Turn:
         """Say something to the model; the effect starts whether or not the turn is awaited.
 
         Args:
@@ -141,12 +140,12 @@ class Chat(anywidget.AnyWidget):
             ChatBusy: An answer is under way.
             TypeError: `text` is neither text nor a list of texts and files.
         """
-        if ipywidgets_only or isinstance(text, Mapping):
-            raise TypeError("chat.send(text) talks to the model; it sends no widget messages.")
         parts = self._parts(text)
         return Turn(self._session, lambda: self._session.send(parts))
 
-    def ask(self, text: str | Iterable[str | Path | File], *, approve: Approve | None = None) -> Turn:
+    def ask(
+        self, text: str | Iterable[str | Path | File], *, approve: Approve | None = None
+    ) -> Turn:
         """Say something and block until the chat has answered.
 
         A call that needs approval is decided by `approve` if it is given, else by a click if clicks
@@ -320,7 +319,7 @@ class Chat(anywidget.AnyWidget):
         render: Callable[..., Any] | None = None,
         *,
         esm: str | Path | None = None,
-        traits: str = "",
+        traits: Literal["", "args"] = "",
     ) -> Any:
         """Choose what draws the calls of a tool, inside the frame of its card.
 
@@ -384,7 +383,7 @@ class Chat(anywidget.AnyWidget):
         """
         written = Path(path)
         written.write_text(
-            page.render(self.conversation, self._snapshot(), self._bridge.assets(), _code()),
+            page.render(self.conversation, self.snapshot(), self._bridge.assets(), runtime_code()),
             encoding="utf-8",
         )
         return written
@@ -440,7 +439,8 @@ class Chat(anywidget.AnyWidget):
         free_reply_route(self.comm)
         super().send(message, buffers)
 
-    def _snapshot(self) -> dict[str, Any]:
+    def snapshot(self) -> dict[str, Any]:
+        """Write down what a page needs to draw this chat (`docs/wire.md`)."""
         return dict(self._bridge.snapshot())
 
     def _describe(self) -> dict[str, Any]:
@@ -463,7 +463,7 @@ class Chat(anywidget.AnyWidget):
 
     def _note_rest(self, event: events.Event, conversation: Conversation) -> None:
         """At each rest: renew the static transcript, and the state where no page answers."""
-        _free_children(event)
+        free_children(event)
         if not isinstance(event, events.StatusChanged) or conversation.status == "running":
             return
         display.update_static(self._static(), self._id)
@@ -472,18 +472,18 @@ class Chat(anywidget.AnyWidget):
 
     def _draw_with(self, tool: str, renderer: Any) -> Any:
         self._registry.set(tool, renderer)
-        if isinstance(renderer, JavaScriptRenderer):
-            code = renderer.code
-            on_engine(
-                self._session,
-                lambda: self._bridge.register_asset(
-                    renderer.asset, "text/javascript", code.encode()
-                ),
-            )
-            if len(code) <= SMALL_MODULE:
-                self.modules = {**self.modules, renderer.asset: code}
-        on_engine(self._session, self._bridge.refresh)
+        on_engine(self._session, self._publish_renderers)
         return renderer
+
+    def _publish_renderers(self) -> None:
+        """Offer the code of JavaScript renderers; what is small is saved with the notebook."""
+        modules = self._registry.modules()
+        for asset, code in modules.items():
+            self._bridge.register_asset(asset, "text/javascript", code.encode())
+        small = {asset: code for asset, code in modules.items() if len(code) <= SMALL_MODULE}
+        if small != self.modules:
+            self.modules = small
+        self._bridge.refresh()
 
     def _act(self, call_id: str, changes: dict[str, Any]) -> None:
         if self._on_act is None:
@@ -502,7 +502,7 @@ class Chat(anywidget.AnyWidget):
             session.drop_unknown()
             session.notice(notice)
             session.advance()
-            self._bridge.refresh()
+            self._publish_renderers()
 
         on_engine(self._session, change)
 
@@ -540,33 +540,7 @@ class Chat(anywidget.AnyWidget):
         session.save = write
 
 
-def shared_runtime() -> Runtime:
-    """Return the one holder of the front end's code; a new one if the old one was closed."""
-    global _runtime  # noqa: PLW0603 - one a process is the point
-    if _runtime is None or _runtime.comm is None:
-        _runtime = Runtime(code=_code())
-    return _runtime
-
-
-_runtime: Runtime | None = None
-
-
-@cache
-def _code() -> str:
-    return resources.files("nbtools").joinpath("static/runtime.js").read_text("utf-8")
-
-
-@cache
-def _stub() -> str:
-    return resources.files("nbtools").joinpath("static/stub.js").read_text("utf-8")
-
-
-@cache
-def _version(code: str) -> str:
-    return hashlib.sha256(code.encode()).hexdigest()[:16]
-
-
-Chat._esm = _stub()
+Chat._esm = stub_code()  # noqa: SLF001 - anywidget's name for the module
 
 
 @cache
@@ -577,31 +551,6 @@ def _publisher() -> Publisher:
 def _handle_message(chat: Chat, content: object, _buffers: object) -> None:
     """Hand over what came from the page; this may run on any thread and does nothing else."""
     chat._session.engine.post(chat._bridge.receive, content)  # noqa: SLF001 - the widget's own door
-
-
-def free_reply_route(comm: Any) -> None:
-    """Let clicks reach Python while a cell blocks.
-
-    ipykernel 7.4 sends what the page says to the shell that last wrote to the comm, which is the
-    busy one. Without that note it goes where the front end asked: to a subshell.
-    """
-    if hasattr(comm, "_reply_subshell_for"):
-        comm._reply_subshell_for = None  # noqa: SLF001 - there is no public way
-
-
-def _free_children(event: events.Event) -> None:
-    """Free the routes of every widget that a tool or a renderer put on a card."""
-    shown = getattr(event, "display", None) or getattr(event, "drawn", None) or {}
-    view = shown.get("application/vnd.jupyter.widget-view+json")
-    if not isinstance(view, Mapping):
-        return
-    known = ipywidgets.widgets.widget._instances  # noqa: SLF001 - the registry has no public name
-    root = known.get(view.get("model_id"))
-    below = [root] if root is not None else []
-    while below:
-        child = below.pop()
-        free_reply_route(child.comm)
-        below += getattr(child, "children", ())
 
 
 _by_cell: dict[str, tuple[str, weakref.WeakSet[Chat]]] = {}
@@ -635,4 +584,3 @@ def _count(name: str, value: int) -> int:
     if type(value) is not int or value < 0:
         raise ValueError(f"{name} is a whole number of 0 or more, not {value!r}.")
     return value
-

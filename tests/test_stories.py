@@ -68,7 +68,12 @@ def test_a_conversation_survives_being_written_and_read(path: Path) -> None:
 
 def test_every_event_is_told_in_a_story() -> None:
     """No kind of event is without a story that ends well."""
-    told = {event["type"] for path in STORIES for event in read(path)["events"] if "error" not in read(path)}
+    told = {
+        event["type"]
+        for path in STORIES
+        for event in read(path)["events"]
+        if "error" not in read(path)
+    }
     assert told == set(KINDS)
 
 
@@ -89,7 +94,7 @@ def test_every_legal_move_of_a_call_is_told_in_a_story() -> None:
 
 def moves(story: dict[str, Any]) -> set[tuple[str, str, str, str]]:
     """List how the calls of a story moved."""
-    seen = set()
+    seen: set[tuple[str, str, str, str]] = set()
     before = Conversation()
     for event in decoded(story):
         after = reduce(before, event)

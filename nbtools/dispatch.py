@@ -1,0 +1,67 @@
+"""What a command of the page does to the session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from nbtools import commands as cmd
+from nbtools.errors import CommandError
+from nbtools.session import Session
+
+LONGEST_MESSAGE = 1_000_000
+"""Characters of a message that a person may send."""
+
+
+def dispatch(session: Session, command: cmd.Command) -> None:
+    """Carry out one command.
+
+    Args:
+        session: The conversation it is about.
+        command: One that was read by `parse_command`.
+
+    Raises:
+        NbtoolsError: It cannot be done now; the text is for the person who clicked.
+        ValueError: The slash form of a direct call cannot be read.
+    """
+    _ACTIONS[type(command)](session, command)
+
+
+def _send(session: Session, command: cmd.Send) -> None:
+    session.send(session.user_parts(_checked(command.text)))
+
+
+def _approve(session: Session, command: cmd.Approve) -> None:
+    if command.approved is not True:
+        raise CommandError("An approval says approved: true.", field="approved")
+    session.approve(command.call, mark=command.digest, args=command.args)
+
+
+def _edit(session: Session, command: cmd.EditMessage) -> None:
+    session.restart_at(command.message, _checked(command.text))
+
+
+def _checked(text: str) -> str:
+    if not text.strip():
+        raise CommandError("A message cannot be empty.", field="text")
+    if len(text) > LONGEST_MESSAGE:
+        limit = f"{LONGEST_MESSAGE:,}"
+        raise CommandError(
+            f"A message can have {limit} characters, not {len(text):,}.", field="text"
+        )
+    return text
+
+
+_ACTIONS: Mapping[type[Any], Callable[[Session, Any], object]] = {
+    cmd.Send: _send,
+    cmd.Approve: _approve,
+    cmd.Decline: lambda session, said: session.decline(said.call, said.reason),
+    cmd.Answer: lambda session, said: session.answer(said.call, value=said.value),
+    cmd.Cancel: lambda session, said: session.cancel(said.call),
+    cmd.Rerun: lambda session, said: session.rerun(said.call, said.args),
+    cmd.Resend: lambda session, _: session.resume(),
+    cmd.Stop: lambda session, _: session.stop(),
+    cmd.EditMessage: _edit,
+    cmd.Regenerate: lambda session, said: session.restart_at(said.message, None),
+    cmd.Clear: lambda session, _: session.clear(),
+}

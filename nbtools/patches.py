@@ -1,0 +1,105 @@
+"""How two states of a conversation differ, as operations on the page's copy (`docs/wire.md`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from nbtools.codec import encode
+from nbtools.messages import Conversation, Json, Message, Part, Reasoning, Text, ToolCall
+from nbtools.protocol import Field, Op
+
+Outsource = Callable[[Mapping[str, Json]], Mapping[str, Json]]
+"""Takes a MIME bundle and gives one in which large data is replaced by references."""
+
+
+def difference(before: Conversation, after: Conversation, outsource: Outsource) -> list[Op]:
+    """List what a page that has `before` must do to have `after`.
+
+    What did not change is the same object in both, so that the cost does not grow with the length
+    of the conversation's texts.
+
+    Args:
+        before: What the page has.
+        after: What it shall have.
+        outsource: Makes MIME bundles fit for the wire.
+    """
+    ops: list[Op] = []
+    known = {message.id: message for message in before.messages}
+    left = {message.id for message in after.messages}
+    ops += [("remove", message_id) for message_id in known if message_id not in left]
+    for message in after.messages:
+        old = known.get(message.id)
+        if old is None:
+            ops.append(("message", write_message(message, outsource)))
+        elif old is not message:
+            ops += _message(old, message, outsource)
+    return ops
+
+
+def write_message(message: Message, outsource: Outsource) -> Any:
+    """Write a message with its parts as the page takes it."""
+    written = encode(replace(message, parts=()))
+    written["parts"] = [write_part(part, outsource) for part in message.parts]
+    return written
+
+
+def write_part(part: Part, outsource: Outsource) -> Any:
+    """Write a part as the page takes it: without what only the model or Python needs."""
+    if not isinstance(part, ToolCall):
+        return encode(part)
+    raw = part.raw if part.state == "streaming" or part.args is None else ""
+    args = None if part.state == "streaming" else part.args  # the page parses `raw` itself
+    written = encode(replace(part, raw=raw, args=args, told=""))
+    for face in ("display", "drawn"):
+        if written.get(face):
+            written[face] = outsource(written[face])
+    return written
+
+
+def _message(before: Message, after: Message, outsource: Outsource) -> list[Op]:
+    ops: list[Op] = []
+    known = {part.id: part for part in before.parts}
+    for part in after.parts:
+        old = known.get(part.id)
+        if old is not part:
+            ops.append(_part(after.id, old, part, outsource))
+    if replace(after, parts=before.parts) != before:
+        ops.append(("fields", after.id, encode(replace(after, parts=()))))
+    return ops
+
+
+def _part(message_id: str, before: Part | None, after: Part, outsource: Outsource) -> Op:
+    grown = _growth(before, after) if before is not None else None
+    if grown is not None:
+        return ("append", after.id, grown[0], grown[1])
+    return ("part", message_id, write_part(after, outsource))
+
+
+_GROWING: tuple[tuple[type[Part], Field], ...] = (
+    (Text, "text"),
+    (Reasoning, "text"),
+    (ToolCall, "raw"),
+    (ToolCall, "output"),
+)
+
+
+def _growth(before: Part, after: Part) -> tuple[Field, str] | None:
+    """Return the field that grew and by what, if that is all that changed."""
+    for kind, field in _GROWING:
+        if not isinstance(after, kind) or not isinstance(before, kind):
+            continue
+        old, new = getattr(before, field), getattr(after, field)
+        if len(new) > len(old) and new.startswith(old) and _same_but(before, after, field):
+            return field, new[len(old) :]
+    return None
+
+
+def _same_but(before: Part, after: Part, field: Field) -> bool:
+    ignored = {field, "args"} if field == "raw" else {field}
+    return all(
+        getattr(before, known.name) is getattr(after, known.name)
+        for known in fields(after)
+        if known.name not in ignored
+    )

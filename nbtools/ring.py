@@ -1,0 +1,343 @@
+"""The ring: events are reduced, the planner says what is next, and what it says is started.
+
+The only mutable place, with the session on top of it. Everything happens on the engine's loop, so
+there are no locks. An approval is never awaited: the ring comes to rest with a call in `pending`,
+and a decision turns it again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import secrets
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import replace
+from typing import Any
+
+from nbtools import events as ev
+from nbtools import history, planner, runner
+from nbtools.assembly import Assembly
+from nbtools.errors import (
+    ProviderError,
+)
+from nbtools.executors import Engine
+from nbtools.messages import (
+    FINAL,
+    Conversation,
+    Decision,
+    Message,
+    Notice,
+    Request,
+    ToolCall,
+)
+from nbtools.outcomes import sentence
+from nbtools.partial import PartialJson
+from nbtools.planner import Ask, Prepare, Refuse, Run, Step
+from nbtools.reducer import calls_of, find_call, find_message, reduce
+from nbtools.results import Results
+from nbtools.runner import Settings
+
+FLUSH = 0.05
+"""Seconds for which text and argument deltas are joined before they are reduced."""
+
+PARALLEL = 8
+"""How many tools of one chat execute at a time."""
+
+Listener = Callable[[ev.Event, Conversation], None]
+
+
+class Ring:
+    """Keep one conversation and drive it.
+
+    Args:
+        settings: The model, the tools and the limits.
+        engine: Where it lives; every method but `submit` is called on its loop.
+        conversation: What to begin with.
+    """
+
+    def __init__(
+        self, settings: Settings, engine: Engine, conversation: Conversation | None = None
+    ) -> None:
+        self.settings = settings
+        self.engine = engine
+        self.conversation = conversation or Conversation()
+        self.error: ProviderError | None = None
+        self.results = Results()
+        self.save: Callable[[Conversation], None] | None = None
+        self.prefix = secrets.token_hex(3)
+        self._count = itertools.count(1)
+        self._listeners: list[Listener] = []
+        self._tasks: dict[Step, asyncio.Task[None]] = {}
+        self._slots = asyncio.Semaphore(PARALLEL)
+        self._deltas: list[ev.TextDelta | ev.ArgsDelta] = []
+        self._flush_handle: asyncio.Handle | None = None
+        self._flushed = 0.0
+        self._live: dict[str, PartialJson] = {}
+        self._resting: list[asyncio.Future[None]] = []
+
+    # --- events -----------------------------------------------------------------------------
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """Call `listener(event, conversation)` after each event; return what ends that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def emit(self, event: ev.Event) -> None:
+        """Take in what happened; deltas wait for the next flush, all else comes after them."""
+        if isinstance(event, ev.TextDelta | ev.ArgsDelta):
+            self._deltas.append(event)
+            if self._flush_handle is None:
+                self._schedule_flush()
+            return
+        self.flush()
+        self._apply(event)
+
+    def flush(self) -> None:
+        """Reduce the deltas that have gathered, joined."""
+        if self._flush_handle is not None:
+            self._flush_handle.cancel()
+            self._flush_handle = None
+        if not self._deltas:
+            return
+        deltas, self._deltas = self._deltas, []
+        self._flushed = self.engine.loop.time()
+        for event in _joined(deltas):
+            self._apply(self._with_live_args(event) if isinstance(event, ev.ArgsDelta) else event)
+
+    def _schedule_flush(self) -> None:
+        wait = self._flushed + FLUSH - self.engine.loop.time()
+        self._flush_handle = self.engine.loop.call_later(max(0.0, wait), self.flush)
+
+    def _with_live_args(self, event: ev.ArgsDelta) -> ev.ArgsDelta:
+        parser = self._live.setdefault(event.call, PartialJson())
+        parser.feed(event.text)
+        return replace(event, args=parser.snapshot())
+
+    def _apply(self, event: ev.Event) -> None:
+        self.conversation = reduce(self.conversation, event)
+        for listener in tuple(self._listeners):
+            listener(event, self.conversation)
+
+    def _emit_from_anywhere(self, event: ev.Event) -> None:
+        """Take in what a tool's thread says; what comes after the call's end is dropped."""
+        if self.engine.here:
+            self._emit_if_running(event)
+        else:
+            self.engine.post(self._emit_if_running, event)
+
+    def _emit_if_running(self, event: ev.Event) -> None:
+        if isinstance(event, ev.CallProgressed) and self._state(event.call) == "running":
+            self.emit(event)
+
+    def _state(self, call_id: str) -> str:
+        for message in reversed(self.conversation.messages):
+            for call in calls_of(message):
+                if call.id == call_id:
+                    return call.state
+        return ""
+
+    def new_id(self, kind: str) -> str:
+        """Make an id that no message and no part of this conversation has."""
+        return f"{kind}{next(self._count)}-{self.prefix}"
+
+    # --- the ring ---------------------------------------------------------------------------
+
+    def advance(self) -> None:
+        """Start what is next, and come to rest when nothing is."""
+        self.flush()
+        limits = self._limits()
+        for step in planner.next_steps(self.conversation, **limits):
+            if step not in self._tasks:
+                self._start(step)
+        self._set_status()
+
+    def _limits(self) -> dict[str, Any]:
+        settings = self.settings
+        return {"max_roundtrips": settings.max_roundtrips, "auto_send": settings.auto_send}
+
+    def _set_status(self) -> None:
+        status = planner.status(self.conversation, **self._limits())
+        if self._tasks:
+            status = "running"
+        if status != self.conversation.status:
+            self._apply(ev.StatusChanged(status=status))
+        if status != "running":
+            self._rest()
+
+    def _rest(self) -> None:
+        self._live.clear()
+        if self.save is not None:
+            self.save(self.conversation)
+        resting, self._resting = self._resting, []
+        for future in resting:
+            if not future.done():
+                future.set_result(None)
+
+    async def rest(self) -> None:
+        """Wait until nothing runs: answered, waiting for a person, or failed."""
+        if self.conversation.status != "running" and not self._tasks:
+            return
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._resting.append(future)
+        await future
+
+    def _start(self, step: Step) -> None:
+        if self.save is not None:
+            self.save(self.conversation)
+        work = self._work(step)
+        task = self.engine.loop.create_task(work, name=f"nbtools {step}")
+        self._tasks[step] = task
+        task.add_done_callback(lambda done: self._finished(step, done))
+
+    def _finished(self, step: Step, task: asyncio.Task[None]) -> None:
+        if self._tasks.get(step) is task:
+            del self._tasks[step]
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._report(error)
+        self.advance()
+
+    def _report(self, error: BaseException) -> None:
+        """Show a fault of nbtools itself, and go on: nothing the person had is lost."""
+        failed = ProviderError(f"nbtools failed: {type(error).__name__}: {error}")
+        self.close_open("cancelled")
+        self.error = failed
+        self._apply(ev.RequestFailed(failure=runner.failure(failed)))
+
+    def _work(self, step: Step) -> Coroutine[Any, Any, None]:
+        if isinstance(step, Ask):
+            return self._ask(step.tools)
+        if isinstance(step, Prepare):
+            return self._prepare(step.call)
+        if isinstance(step, Run):
+            return self._run(step.call)
+        return self._refuse(step)
+
+    async def _refuse(self, step: Refuse) -> None:
+        told = sentence("limit", step.reason)
+        self._settle(
+            ev.CallEnded(
+                call=step.call, outcome="limit", error=step.reason, told=told, time=time.time()
+            )
+        )
+
+    async def _prepare(self, call_id: str) -> None:
+        call = find_call(self.conversation, call_id)
+        repeated = lambda known, mark: planner.repeated(self.conversation, known, mark)  # noqa: E731
+        self._settle(await runner.prepare(call, self.settings, repeated))
+
+    async def _run(self, call_id: str) -> None:
+        async with self._slots:
+            call = find_call(self.conversation, call_id)
+            if call.state == "running":
+                emit = self._emit_from_anywhere
+                self._settle(await runner.run(call, self.settings, emit, self.results.keep))
+
+    def _settle(self, event: ev.CallWaiting | ev.CallStarted | ev.CallEnded) -> None:
+        """Take in how a call goes on, unless something ended it meanwhile."""
+        if self._state(event.call) not in {"", *FINAL}:
+            self.emit(event)
+
+    async def _ask(self, tools: bool) -> None:
+        settings = self.settings
+        message_id = self.new_id("m")
+        label = settings.provider.label
+        self._apply(ev.MessageStarted(message=message_id, model=label, time=time.time()))
+        self._set_status()
+        assembly = Assembly(message_id, self._taken, lambda: self.new_id("p"))
+        self.error = await self._send(assembly, tools=tools)
+        if not find_message(self.conversation, message_id).parts and self.error is not None:
+            self._apply(ev.MessagesRemoved(messages=(message_id,)))
+        if self.error is not None:
+            self._apply(ev.RequestFailed(failure=runner.failure(self.error)))
+        else:
+            self._note_finish(find_message(self.conversation, message_id))
+
+    async def _send(self, assembly: Assembly, *, tools: bool) -> ProviderError | None:
+        settings = self.settings
+        try:
+            sent = history.prepare(self.conversation)
+            question = Request(
+                messages=history.trim(sent, settings.context_limit),
+                system=settings.system,
+                tools=[tool.spec for tool in settings.tools.values()],
+                choice="auto" if tools else "none",
+            )
+        except ProviderError as error:
+            assembly.fault = error
+            self.emit(replace(assembly.end(), time=time.time()))
+            return error
+        return await runner.request(settings.provider, question, assembly, self.emit)
+
+    def _taken(self, part_id: str) -> bool:
+        self.flush()
+        return any(
+            part.id == part_id for message in self.conversation.messages for part in message.parts
+        )
+
+    def _note_finish(self, message: Message) -> None:
+        text = _FINISH_NOTES.get(message.finish, "")
+        if not text and message.finish == "stop" and not message.parts:
+            text = "The model gave an empty answer."
+        if text:
+            self.notice(text, level="warning", message=message.id)
+
+    def notice(self, text: str, *, level: Any = "info", message: str | None = None) -> None:
+        """Say something to the person, in the last message or in one of its own."""
+        note = Notice(id=self.new_id("n"), level=level, text=text)
+        if message is not None:
+            self.emit(ev.PartAdded(message=message, part=note))
+        else:
+            alone = Message(id=self.new_id("m"), role="user", parts=(note,), time=time.time())
+            error = self.conversation.error
+            self.emit(ev.MessageAdded(message=alone))
+            if error is not None:  # a notice is no new question: the failure still stands
+                self._apply(ev.RequestFailed(failure=error))
+
+    def close_open(self, outcome: Any, reason: str = "") -> None:
+        """End every call that is not final; a call being written ends with its reply."""
+        self.flush()
+        for call in planner.open_calls(self.conversation):
+            if call.state == "streaming" and outcome != "cancelled":
+                continue
+            self._close(call, outcome, reason)
+
+    def _close(
+        self, call: ToolCall, outcome: Any, reason: str = "", decision: Decision | None = None
+    ) -> None:
+        ended = ev.CallEnded(
+            call=call.id,
+            outcome=outcome,
+            error=reason,
+            told=sentence(outcome, reason),
+            decision=decision,
+            time=time.time(),
+        )
+        self.emit(ended)
+
+    def _drop(self, step: Step) -> None:
+        task = self._tasks.pop(step, None)
+        if task is not None:
+            task.cancel()
+
+
+def _joined(deltas: list[ev.TextDelta | ev.ArgsDelta]) -> list[ev.TextDelta | ev.ArgsDelta]:
+    """Join neighbours of one part, so that a flush reduces once a part and not once a token."""
+    joined: list[ev.TextDelta | ev.ArgsDelta] = []
+    for key, group in itertools.groupby(deltas, _target):
+        text = "".join(delta.text for delta in group)
+        kind, target = key
+        joined.append(
+            kind(part=target, text=text) if kind is ev.TextDelta else kind(call=target, text=text)
+        )
+    return joined
+
+
+def _target(delta: ev.TextDelta | ev.ArgsDelta) -> tuple[Any, str]:
+    return type(delta), delta.part if isinstance(delta, ev.TextDelta) else delta.call
+
+
+_FINISH_NOTES: Mapping[str, str] = {
+    "length": "The answer reached the length limit and is not complete.",
+    "filter": "The provider withheld the rest of this answer.",
+}
