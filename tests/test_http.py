@@ -1,0 +1,546 @@
+"""Requests over HTTP: what goes wrong on the way, waits, retries, and what is never shown."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import pickle
+import socket
+import threading
+import traceback
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+
+from nbtools import errors
+from nbtools.events import ModelEvent, ModelFault, ModelFinish, ModelText
+from nbtools.messages import Message, Request, Text
+from nbtools.providers import OpenAI, resolve
+from nbtools.providers.secrecy import scrub, split_login
+from nbtools.providers.waiting import back_off, stated_wait
+from tests.servers import Answer, Fault, ModelServer, chunk, fragment, sse, text_reply
+
+KEY = "sk-TEST-4242"
+HI = Request(messages=[Message(id="m", role="user", parts=(Text(id="p", text="Hi"),))])
+BUSY = {"error": {"message": "Slow down.", "type": "rate_limit_error"}}
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[ModelServer]:
+    async with ModelServer() as running:
+        yield running
+
+
+def provider_of(server: ModelServer, **settings: Any) -> OpenAI:
+    return OpenAI("m-1", base_url=server.url, **{"api_key": KEY, **settings})
+
+
+async def ask(provider: OpenAI, **settings: Any) -> list[ModelEvent]:
+    events = [event async for events in provider.stream(HI, **settings) for event in events]
+    await provider.close()
+    return events
+
+
+async def refused(provider: OpenAI) -> errors.ProviderError:
+    with pytest.raises(errors.ProviderError) as caught:
+        await ask(provider)
+    return caught.value
+
+
+def said(events: list[ModelEvent]) -> str:
+    return "".join(event.text for event in events if isinstance(event, ModelText))
+
+
+async def test_an_answer_is_streamed_with_the_key_in_a_header(server: ModelServer):
+    server.queue(text_reply("Hel", "lo"))
+    events = await ask(provider_of(server, headers={"x-team": "red"}))
+    assert said(events) == "Hello"
+    assert events[-1] == ModelFinish("stop", "stop")
+    assert server.requests[0]["model"] == "m-1"
+    assert server.headers[0]["authorization"] == f"Bearer {KEY}"
+    assert server.headers[0]["x-team"] == "red"
+
+
+async def test_each_piece_is_given_when_it_arrives(server: ModelServer):
+    gate = threading.Event()
+    first, rest = sse(chunk({"content": "one"}), done=False), text_reply(" two")
+    server.queue([first, gate, rest])
+    stream = provider_of(server).stream(HI)
+    assert await anext(stream) == [ModelText("one")]
+    gate.set()
+    assert said([event async for events in stream for event in events]) == " two"
+
+
+async def test_connections_are_used_again(server: ModelServer):
+    provider = provider_of(server)
+    for _ in range(3):
+        server.queue(text_reply("Hi"))
+        _ = [events async for events in provider.stream(HI)]
+    await provider.close()
+    assert server.connections == 1
+
+
+async def test_a_key_is_read_from_the_environment_at_each_request(
+    server: ModelServer, monkeypatch: pytest.MonkeyPatch
+):
+    provider = provider_of(server, api_key=None)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-late\n")
+    server.queue(text_reply("Hi"))
+    await ask(provider)
+    assert server.headers[0]["authorization"] == "Bearer sk-late"
+
+
+async def test_a_server_without_keys_is_sent_none(
+    server: ModelServer, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-elsewhere")
+    server.queue(text_reply("Hi"))
+    await ask(provider_of(server, api_key=""))
+    assert "authorization" not in server.headers[0]
+
+
+# Statuses
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (400, errors.BadRequestError),
+        (401, errors.AuthenticationError),
+        (402, errors.BadRequestError),
+        (403, errors.AuthenticationError),
+        (404, errors.NotFoundError),
+        (413, errors.ContextLengthError),
+        (418, errors.BadRequestError),
+        (422, errors.BadRequestError),
+    ],
+)
+async def test_a_status_is_an_error_with_the_words_of_the_server(
+    server: ModelServer, status: int, kind: type[Exception]
+):
+    server.queue(Fault(status, {"error": {"message": "Not so.", "type": "odd_request"}}))
+    error = await refused(provider_of(server))
+    assert type(error) is kind
+    assert (error.status, error.kind) == (status, "odd_request")
+    assert error.text == f"{server.host} answered {status} (odd_request): Not so."
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"error": "Not so."}, "Not so."),
+        ({"message": "Not so."}, "Not so."),
+        ({"detail": "Not so."}, "Not so."),
+        ({"detail": [{"loc": ["body", "model"], "msg": "Not so."}]}, "body.model: Not so."),
+        ([{"error": {"message": "Not so."}}], "Not so."),
+        ({"error": {"message": "No.", "metadata": {"raw": "Up there."}}}, "No.: Up there."),
+        ("Not so.", "Not so."),
+        ("", "no reason was given"),
+        ("<html><body>Bad gateway</body></html>", "no reason was given"),
+        ("[1", "[1"),
+    ],
+)
+async def test_an_error_body_may_be_of_any_shape(server: ModelServer, body: object, words: str):
+    server.queue(Fault(400, body))
+    error = await refused(provider_of(server))
+    assert error.text == f"{server.host} answered 400: {words}"
+
+
+async def test_a_conversation_that_is_too_long_is_told_apart(server: ModelServer):
+    message = "This model's maximum context length is 8192 tokens."
+    server.queue(Fault(400, {"error": {"message": message, "type": "invalid_request_error"}}))
+    assert type(await refused(provider_of(server))) is errors.ContextLengthError
+
+
+async def test_a_missing_key_is_named_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    error = await refused(OpenAI("gpt-5.1"))
+    assert str(error) == (
+        "No key for api.openai.com. Set the environment variable OPENAI_API_KEY, or pass api_key."
+    )
+
+
+async def test_a_missing_model_gets_the_names_that_there_are(server: ModelServer):
+    server.models = ["m-2", "other"]
+    server.queue(Fault(404, {"error": {"message": "No model m-1."}}))
+    assert (await refused(provider_of(server))).hint == "It has: m-2, other."
+
+
+async def test_a_wrong_address_gets_a_hint(server: ModelServer):
+    server.queue(Fault(404, "<html>Not found</html>"))
+    assert (await refused(provider_of(server))).hint == "Check base_url: it usually ends in /v1."
+
+
+async def test_a_redirect_to_a_login_page_is_named(server: ModelServer):
+    server.queue(Fault(302, location="https://sso.example/login?next=%2Fsecret"))
+    error = await refused(provider_of(server))
+    assert type(error) is errors.AuthenticationError
+    assert error.text == (
+        f"{server.host} answered 302: it redirects to sso.example/login instead of answering."
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("<!doctype html><h1>Welcome</h1>", "The answer is a web page, not a model's reply."),
+        ("", "The answer is empty."),
+        ("{}", "The answer cannot be read as a model's reply: it has '{}'."),
+    ],
+)
+async def test_a_good_status_with_a_body_that_is_no_answer_is_an_error(
+    server: ModelServer, body: str, words: str
+):
+    server.queue(Answer(pieces=[body]))
+    error = await refused(provider_of(server))
+    assert (type(error), error.text) == (errors.StreamError, words)
+    assert len(server.requests) == 1
+
+
+# No connection
+
+
+async def test_a_refused_connection_is_said_in_plain_words(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("nbtools.providers.waiting._FIRST", 0.001)
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+        error = await refused(OpenAI("m", base_url=f"http://127.0.0.1:{port}/v1"))
+    assert type(error) is errors.ConnectionError
+    assert str(error) == (
+        f"Nothing answers at 127.0.0.1:{port}. Is the server running, and the port right?"
+    )
+
+
+async def test_a_host_that_does_not_exist_is_said_in_plain_words(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("nbtools.providers.waiting._FIRST", 0.001)
+    error = await refused(OpenAI("m", base_url="http://nowhere.invalid/v1"))
+    assert error.text == "There is no host 'nowhere.invalid', or no network."
+
+
+@pytest.mark.parametrize("address", ["localhost:11434", "ftp://host/v1", "/v1", "http://"])
+def test_an_address_that_is_none_is_refused_at_once(address: str):
+    with pytest.raises(ValueError, match="expected an address such as"):
+        OpenAI("m", base_url=address)
+
+
+async def test_a_silent_server_is_given_up(server: ModelServer):
+    server.queue([threading.Event()])
+    error = await refused(provider_of(server, timeout=0.1))
+    assert type(error) is errors.ConnectionError
+    assert error.text == f"{server.host} sent nothing for 0.1 seconds."
+    assert len(server.requests) == 1
+
+
+async def test_a_server_that_falls_silent_keeps_what_it_said(server: ModelServer):
+    server.queue(Answer(pieces=[sse(chunk({"content": "The sum"}), done=False)], end="silent"))
+    events = await ask(provider_of(server, timeout=0.1))
+    assert events[0] == ModelText("The sum")
+    assert isinstance(events[1], ModelFault)
+    assert events[1].error.text == f"{server.host} sent nothing for 0.1 seconds."
+
+
+async def test_comments_count_as_life(server: ModelServer):
+    """W-08: timing; ten comments over twice the limit, then the answer."""
+    server.queue([*(piece for _ in range(10) for piece in (": wait\n\n", 0.05)), text_reply("Hi")])
+    assert said(await ask(provider_of(server, timeout=0.25))) == "Hi"
+
+
+async def test_a_connection_that_stays_open_after_the_end_is_let_go(
+    server: ModelServer, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("nbtools.providers.reply._GRACE", 0.05)
+    server.queue(Answer(pieces=[text_reply("Hi")], end="silent"))
+    assert (await ask(provider_of(server)))[-1] == ModelFinish("stop", "stop")
+
+
+async def test_a_stopped_request_ends_at_once(server: ModelServer):
+    gate = threading.Event()
+    server.queue([sse(chunk({"content": "one"}), done=False), gate])
+    begun = asyncio.Event()
+
+    async def read() -> None:
+        async for _ in provider.stream(HI):
+            begun.set()
+
+    provider = provider_of(server)
+    task = asyncio.create_task(read())
+    await begun.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(task, 1)
+    gate.set()
+    await provider.close()
+
+
+# The end of a stream
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [chunk({"content": "The sum is 4"}), fragment(0, "k-1", "remove_file", '{"path":"re')],
+)
+@pytest.mark.parametrize("end", ["whole", "cut"])
+async def test_an_answer_that_breaks_off_has_no_finish(server: ModelServer, begun: Any, end: Any):
+    """W-11: bodies A and B, closed cleanly and in the middle."""
+    server.queue(Answer(pieces=[sse(begun, done=False)], end=end))
+    events = await ask(provider_of(server))
+    assert not [event for event in events if isinstance(event, ModelFinish | ModelFault)]
+    assert len(server.requests) == 1
+
+
+async def test_a_connection_that_breaks_after_the_finish_does_no_harm(server: ModelServer):
+    whole = sse(chunk({"content": "Hi"}), chunk({}, "stop"), done=False)
+    server.queue(Answer(pieces=[whole], end="cut"))
+    assert (await ask(provider_of(server)))[-1] == ModelFinish("stop", "stop")
+
+
+# Trying again
+
+
+@pytest.fixture
+def waits() -> list[tuple[float, str]]:
+    return []
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nbtools.providers.waiting._FIRST", 0.01)
+
+
+@pytest.mark.parametrize("stated", ["soon", "-5", "nan", "Fri, 31 Dec 9999999 23:59:59 GMT", ""])
+async def test_an_unreadable_wait_falls_back_to_our_own(
+    server: ModelServer, waits: list[tuple[float, str]], stated: str
+):
+    """W-10: `soon`, a date in the year 9999999, a negative number."""
+    server.queue(Fault(429, BUSY, retry_after=stated), text_reply("Hi"))
+    events = await ask(provider_of(server), on_wait=lambda *wait: waits.append(wait))
+    assert said(events) == "Hi"
+    assert len(waits) == 1
+    assert 0 < waits[0][0] < 0.1
+
+
+@pytest.mark.parametrize("status", [408, 409, 429, 500, 503, 529])
+async def test_a_stated_wait_is_kept_and_told(
+    server: ModelServer, waits: list[tuple[float, str]], status: int
+):
+    """W-10: a stated wait below the cap, on any status that may pass."""
+    server.queue(Fault(status, BUSY, retry_after_ms="30"), text_reply("Hi"))
+    events = await ask(provider_of(server), on_wait=lambda *wait: waits.append(wait))
+    assert said(events) == "Hi"
+    text = f"{server.host} answered {status} (rate_limit_error): Slow down."
+    assert waits == [(0.03, text)]
+
+
+async def test_a_wait_beyond_the_cap_fails_at_once_and_names_it(server: ModelServer):
+    """W-10: `Retry-After: 90000`."""
+    server.queue(Fault(429, BUSY, retry_after="90000"))
+    error = await refused(provider_of(server))
+    assert error.wait == 90000
+    assert error.hint == "It asks to wait 90,000 seconds."
+
+
+async def test_a_wait_can_be_stopped(server: ModelServer):
+    """W-10: Stop in the middle of a wait."""
+    server.queue(Fault(429, BUSY, retry_after="60"))
+    waiting = asyncio.Event()
+    asking = ask(provider_of(server), on_wait=lambda *_: waiting.set())
+    task = asyncio.create_task(asking)
+    await waiting.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(task, 1)
+
+
+async def test_a_request_is_repeated_twice_at_most(server: ModelServer):
+    server.queue(*[Fault(503, BUSY)] * 3)
+    assert type(await refused(provider_of(server))) is errors.OverloadedError
+    assert len(server.requests) == 3
+
+
+async def test_a_connection_that_breaks_before_the_answer_is_tried_again(server: ModelServer):
+    server.queue(Answer(end="reset"), text_reply("Hi"))
+    assert said(await ask(provider_of(server))) == "Hi"
+
+
+async def test_an_error_as_the_first_event_is_tried_again(server: ModelServer):
+    """W-09: form 2."""
+    server.queue(sse({"error": {"message": "busy", "code": 529}}), text_reply("Hi"))
+    assert said(await ask(provider_of(server))) == "Hi"
+
+
+async def test_an_error_after_the_first_word_is_not_tried_again(server: ModelServer):
+    """W-09: form 3."""
+    error = {"error": {"message": "busy", "type": "overloaded_error"}}
+    server.queue(sse(chunk({"content": "The answ"}), error))
+    events = await ask(provider_of(server))
+    assert said(events) == "The answ"
+    assert isinstance(events[-1], ModelFault)
+    assert events[-1].error.kind == "overloaded_error"
+    assert len(server.requests) == 1
+
+
+async def test_an_empty_account_is_not_tried_again(server: ModelServer):
+    server.queue(Fault(429, {"error": {"message": "No.", "code": "insufficient_quota"}}))
+    error = await refused(provider_of(server))
+    assert error.hint == "The account has no credit left; see its billing page."
+    assert len(server.requests) == 1
+
+
+NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "2"}, 2),
+        ({"retry-after": "1.5"}, 1.5),
+        ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5),
+        ({"retry-after": format_datetime(NOW + timedelta(seconds=3), usegmt=True)}, 3),
+        ({"retry-after": format_datetime(NOW - timedelta(seconds=3), usegmt=True)}, 0),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "-1"}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "Fri, 31 Dec 9999999 23:59:59 GMT"}, None),
+        ({}, None),
+    ],
+)
+def test_a_stated_wait_is_read_in_all_its_forms(headers: dict[str, str], seconds: float | None):
+    """W-10: the header itself."""
+    assert stated_wait(headers, NOW) == seconds
+
+
+def test_our_own_waits_grow_and_are_bounded():
+    assert [back_off(attempt) <= 10 for attempt in range(50)] == [True] * 50
+
+
+# Loops
+
+
+def test_one_provider_serves_two_loops_one_after_the_other():
+    """L-05: `asyncio.run` twice, then a thread with a loop of its own."""
+    with ModelServer(*[text_reply("Hi")] * 3) as server:
+        provider = provider_of(server)
+
+        async def once() -> str:
+            return said([e async for events in provider.stream(HI) for e in events])
+
+        answers = [asyncio.run(once()), asyncio.run(once())]
+        thread = threading.Thread(target=lambda: answers.append(asyncio.run(once())))
+        thread.start()
+        thread.join()
+        assert answers == ["Hi"] * 3
+
+
+def test_a_loop_may_end_while_a_stream_is_open():
+    """L-05: variant."""
+    gate = threading.Event()
+    with ModelServer([sse(chunk({"content": "one"}), done=False), gate]) as server:
+        provider = provider_of(server)
+
+        async def begin() -> list[ModelEvent]:
+            return await anext(provider.stream(HI))
+
+        assert asyncio.run(begin()) == [ModelText("one")]
+        gate.set()
+
+
+# Secrets
+
+
+async def test_a_key_is_in_no_repr_pickle_error_or_log(
+    server: ModelServer, caplog: pytest.LogCaptureFixture
+):
+    """X-01: the server quotes the key in a refusal and in a stream."""
+    caplog.set_level(logging.DEBUG)
+    echo = {"error": {"message": f"Bad key {KEY} or sk-TE**4242", "type": f"bad_{KEY}"}}
+    server.queue(Fault(401, echo), sse(chunk({"content": "So"}), echo))
+    provider = provider_of(server, headers={"x-pass": "word-4242"})
+    error = await refused(provider)
+    events = await ask(provider)
+    chain = "".join(traceback.format_exception(error))
+    shown = [repr(provider), str(error), repr(error), error.kind, chain, caplog.text]
+    shown += [repr(error.__context__), repr(events[-1]), str(vars(events[-1].error))]  # type: ignore[union-attr]
+    assert [text for text in shown if "4242" in text] == []
+    assert b"4242" not in pickle.dumps(provider)
+    assert pickle.loads(pickle.dumps(provider)).label == "openai:m-1"
+
+
+async def test_a_login_in_the_address_is_used_and_never_shown(
+    server: ModelServer, caplog: pytest.LogCaptureFixture
+):
+    """X-01: variant, user:password in base_url."""
+    caplog.set_level(logging.DEBUG)
+    server.queue(Fault(400, "No."))
+    address = server.url.replace("//", "//ann:pass-4242@")
+    provider = OpenAI("m", base_url=address)
+    error = await refused(provider)
+    assert server.headers[0]["authorization"].startswith("Basic ")
+    assert "4242" not in f"{error}{provider!r}{provider.host}{caplog.text}{vars(error)}"
+
+
+async def test_a_key_that_cannot_be_a_header_is_refused_without_showing_it(server: ModelServer):
+    error = await refused(provider_of(server, api_key="sk-42…42"))
+    assert error.text == "The header 'authorization' has characters that cannot be sent."
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("key=sk-abcdefghijklmnop1234 no", "key=[hidden] no"),
+        ("Incorrect API key: sk-pr********9ABC.", "Incorrect API key: [hidden]."),
+        ("at https://host/v1?key=abc#x now", "at https://host/v1 now"),
+        ("at https://ann:pw@host/v1", "at https://host/v1"),
+        ("Authorization: Bearer abcdef", "Authorization: Bearer [hidden]"),
+        ("A model's context is 8192.", "A model's context is 8192."),
+    ],
+)
+def test_what_looks_like_a_secret_is_hidden(text: str, shown: str):
+    assert scrub(text) == shown
+
+
+def test_a_login_is_split_from_an_address():
+    assert split_login("https://a:b%40c@h/v1?q=1") == ("https://h/v1?q=1", ("a", "b@c"))
+
+
+# Names of models
+
+
+def test_a_model_is_found_by_its_name():
+    provider = resolve("openai:gpt-5.1")
+    assert (provider.label, provider.host) == ("openai:gpt-5.1", "api.openai.com")
+
+
+def test_a_model_may_name_its_server():
+    provider = resolve("openai:llama3.2 @ http://localhost:11434/v1")
+    assert (provider.label, provider.host) == ("openai:llama3.2", "localhost:11434")
+
+
+def test_no_model_is_the_demo_and_a_provider_is_itself():
+    given = OpenAI("m")
+    assert resolve(None).demo
+    assert resolve("demo").demo
+    assert resolve(given) is given
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        ("gpt-5.1", "which names no provider; write 'openai:gpt-5.1'"),
+        ("nobody:x", "expected 'openai:…'"),
+        ("openai:", "expected 'openai:…'"),
+        ("", "names no provider"),
+    ],
+)
+def test_an_unknown_model_is_answered_with_what_there_is(model: str, words: str):
+    with pytest.raises(ValueError, match=words):
+        resolve(model)
+
+
+def test_a_model_of_another_type_is_refused():
+    with pytest.raises(TypeError, match="expected a provider"):
+        resolve(3)  # type: ignore[arg-type]
