@@ -25,8 +25,13 @@ export function ArgumentTable({ node }: { node: CallNode }) {
     <div class="arguments">
       {asJson ? <JsonView args={args} /> : <Rows args={args} writing={writing} />}
       {!writing && (
-        <button type="button" class="more" onClick={() => setAsJson(!asJson)}>
-          {asJson ? "Show as table" : "Show as JSON"}
+        <button
+          type="button"
+          class="more"
+          aria-label={asJson ? "Show the arguments as a table" : "Show the arguments as JSON"}
+          onClick={() => setAsJson(!asJson)}
+        >
+          {asJson ? "Table" : "JSON"}
         </button>
       )}
     </div>

@@ -1,9 +1,9 @@
-/** What a call shows of itself: a renderer's drawing, or progress, result, error and output. */
+/** What a call shows of itself: a renderer's drawing, or progress, result and error. */
 
 import { useLayoutEffect, useState } from "preact/hooks";
 import type { MimeBundle, RendererReference } from "../protocol";
 import type { CallNode, FilledCall } from "../store";
-import { Display, Output } from "./display";
+import { Display } from "./display";
 import { JsonTree } from "./jsontree";
 import { Plain } from "./plain";
 import { LightSlot } from "./slot";
@@ -17,8 +17,6 @@ export function Body({ node }: { node: CallNode }) {
       {call.state === "running" && <Progress call={call} />}
       <Drawing node={node} />
       <ErrorText call={call} />
-      <Folded title="Output" text={call.output} open={call.state === "running"} tail />
-      <Folded title="Traceback" text={call.trace} />
     </>
   );
 }
@@ -37,13 +35,19 @@ function Progress({ call }: { call: FilledCall }) {
   );
 }
 
+/** Stands in a bundle where a Python renderer failed. */
+const DRAWING_ERROR = "nbt/error";
+
 /** What a renderer made of the call; without one, its result. */
 function Drawing({ node }: { node: CallNode }) {
   const { store } = useView();
   const { renderers } = store.copy;
   const reference = renderers[node.part.tool] ?? renderers["*"];
   if (reference?.kind === "javascript") return <ScriptDrawing node={node} reference={reference} />;
-  if (node.part.drawn) return <Display bundle={node.part.drawn} />;
+  const { drawn } = node.part;
+  if (drawn?.[DRAWING_ERROR])
+    return <Fallback call={node.part} text={String(drawn[DRAWING_ERROR])} />;
+  if (drawn) return <Display bundle={drawn} />;
   return <Result call={node.part} />;
 }
 
@@ -55,7 +59,8 @@ interface ScriptDrawingProps {
 function ScriptDrawing({ node, reference }: ScriptDrawingProps) {
   const { renderers } = useView();
   const [failure, setFailure] = useState<{ of: FilledCall; text: string }>();
-  const fail = (error: unknown) => setFailure({ of: node.part, text: String(error) });
+  const fail = (error: unknown) =>
+    setFailure({ of: node.part, text: `The renderer failed: ${error}` });
   useLayoutEffect(() => {
     try {
       renderers.update(node);
@@ -77,7 +82,7 @@ function Fallback({ call, text }: { call: FilledCall; text: string }) {
   return (
     <>
       <p class="refused">
-        The renderer of this tool failed: <Plain text={text} />
+        <Plain text={text} />
       </p>
       <Result call={call} />
     </>
@@ -121,22 +126,5 @@ function ErrorText({ call }: { call: FilledCall }) {
         </p>
       )}
     </>
-  );
-}
-
-interface FoldedProps {
-  readonly title: string;
-  readonly text: string;
-  readonly open?: boolean;
-  readonly tail?: boolean;
-}
-
-function Folded({ title, text, open = false, tail = false }: FoldedProps) {
-  if (!text) return null;
-  return (
-    <details class="fold" open={open}>
-      <summary>{title}</summary>
-      <Output text={text} tail={tail} />
-    </details>
   );
 }

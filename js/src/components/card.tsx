@@ -9,6 +9,7 @@ import { type CallNode, isFinal, stateWords } from "../store";
 import { ArgumentTable, argumentLine, Changes } from "./arguments";
 import { Body } from "./body";
 import { CommandButton, CommandStatus } from "./controls";
+import { Output } from "./display";
 import { Duration } from "./duration";
 import { Icon, type IconName } from "./icons";
 import { Pending } from "./pending";
@@ -28,9 +29,10 @@ export const Card = memo(({ node }: { node: CallNode }) => {
       tabIndex={-1}
     >
       <Head node={node} />
-      <Arguments node={node} />
+      <OpenArguments node={node} />
       <Changes node={node} />
       <Body node={node} />
+      <Folds node={node} />
       <Controls node={node} frame={frame} />
     </section>
   );
@@ -71,15 +73,45 @@ function Marks({ node }: { node: CallNode }) {
   );
 }
 
-function Arguments({ node }: { node: CallNode }) {
+/** Open while there is something to decide or to watch; the head has them in one line later. */
+function OpenArguments({ node }: { node: CallNode }) {
   const { part: call } = node;
-  if (!node.args && !call.raw) return null;
-  if (!isFinal(call)) return <ArgumentTable node={node} />;
-  if (node.args && !Object.keys(node.args).length) return null;
+  if (isFinal(call) || (!node.args && !call.raw)) return null;
+  return <ArgumentTable node={node} />;
+}
+
+/** What can be unfolded of a call, in one row until it is. */
+function Folds({ node }: { node: CallNode }) {
+  const { part: call } = node;
+  const ended = isFinal(call);
+  const known = Object.keys(node.args ?? {}).length > 0 || (!node.args && call.raw !== "");
   return (
-    <details class="fold">
-      <summary>Arguments</summary>
-      <ArgumentTable node={node} />
+    <div class="folds">
+      {ended && known && (
+        <details class="fold">
+          <summary>Arguments</summary>
+          <ArgumentTable node={node} />
+        </details>
+      )}
+      <FoldedText title="Output" text={call.output} open={!ended} />
+      <FoldedText title="Traceback" text={call.trace} />
+      {ended && <Ended node={node} />}
+    </div>
+  );
+}
+
+interface FoldedTextProps {
+  readonly title: string;
+  readonly text: string;
+  readonly open?: boolean;
+}
+
+function FoldedText({ title, text, open = false }: FoldedTextProps) {
+  if (!text) return null;
+  return (
+    <details class="fold" open={open}>
+      <summary>{title}</summary>
+      <Output text={text} tail />
     </details>
   );
 }
@@ -96,7 +128,6 @@ function Controls({ node, frame }: ControlsProps) {
     <KeepFocus key={isFinal(node.part) ? "final" : state} frame={frame}>
       {state === "pending" && <Pending node={node} />}
       {state === "running" && <Running node={node} />}
-      {isFinal(node.part) && <Ended node={node} />}
     </KeepFocus>
   );
 }
@@ -124,7 +155,7 @@ function Ended({ node }: { node: CallNode }) {
   const known = store.copy.tools.some(({ name }) => name === tool) && node.args;
   const busy = store.copy.status === "running";
   return (
-    <div class="actions quiet-actions">
+    <div class="actions again">
       {known && (
         <CommandButton
           command={{ command: "rerun", call: id }}
@@ -152,13 +183,18 @@ function KeepFocus({ frame, children }: KeepFocusProps) {
   useLayoutEffect(() => {
     const element = area.current;
     return () => {
-      const { activeElement } = element?.getRootNode() as ShadowRoot;
-      if (element?.contains(activeElement)) {
+      const root = element?.getRootNode();
+      const focused = root instanceof ShadowRoot ? root.activeElement : null;
+      if (focused && element?.contains(focused)) {
         queueMicrotask(() => frame.current?.focus({ preventScroll: true }));
       }
     };
   }, []);
-  return <div ref={area}>{children}</div>;
+  return (
+    <div ref={area} class="controls">
+      {children}
+    </div>
+  );
 }
 
 const WARNINGS: ReadonlySet<Outcome> = new Set([

@@ -33,7 +33,7 @@ function Field({ enabled }: { enabled: boolean }) {
     // Set only where it differs: setting the value would move the caret and end a composition.
     const field = area.current as HTMLTextAreaElement;
     if (field.value !== draft.text) field.value = draft.text;
-    fit(field);
+    grow(field);
   });
   const submit = () => void draft.submit(copy.status === "running");
   return (
@@ -41,11 +41,11 @@ function Field({ enabled }: { enabled: boolean }) {
       ref={area}
       rows={1}
       aria-label="Message"
-      placeholder={enabled ? "Message, or /tool name=value" : ""}
+      placeholder={enabled ? "Message, or /tool" : ""}
       disabled={!enabled}
       onInput={(event) => {
         draft.type(event.currentTarget.value);
-        fit(event.currentTarget);
+        grow(event.currentTarget);
       }}
       onKeyDown={(event) => {
         if (!isPlainEnter(event) || !event.isTrusted) return;
@@ -63,7 +63,7 @@ function Field({ enabled }: { enabled: boolean }) {
 }
 
 /** Grows the field with its text; the style sheet sets the most. */
-function fit(field: HTMLTextAreaElement): void {
+function grow(field: HTMLTextAreaElement): void {
   field.style.height = "auto";
   field.style.height = `${field.scrollHeight}px`;
 }

@@ -61,7 +61,7 @@ function Entries({ entries, open }: { entries: [string, Json][]; open: number })
         <li key={name}>
           <span class="json-key">
             <Plain text={name} />:
-          </span>{" "}
+          </span>
           <JsonTree value={item} open={open} />
         </li>
       ))}

@@ -19,6 +19,7 @@ export function Log() {
   const { following, follow } = useFollowing(box, content);
   return (
     <div class="log-area">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls is reached by keyboard */}
       <div ref={box} class="log" role="log" aria-live="off" aria-label="Conversation" tabIndex={0}>
         <div ref={content} class="log-content">
           <Messages />

@@ -69,7 +69,7 @@ function MessageActions({ node, onEdit }: ActionsProps) {
   useTopic(store.copy.shell);
   const { role, finish, id, usage } = node.head;
   if (role === "assistant" && !finish) return null;
-  const resting = store.copy.status !== "running";
+  const resting = store.copy.status !== "running" && !store.copy.error;
   const last = store.copy.messages.at(-1) === node;
   return (
     <div class="message-actions">

@@ -29,7 +29,7 @@ function SmallPart({ node }: { node: PartNode }) {
   useTopic(node.topic);
   const { part } = node;
   if (part.type === "file") return <FileView file={part} />;
-  if (part.type === "data") return <DataView data={part} />;
+  if (part.type === "data") return <NamedData data={part} />;
   if (part.type === "notice") return <NoticeView notice={part} />;
   return null;
 }
@@ -49,21 +49,23 @@ function Markdown({ node }: { node: PartNode }) {
   const root = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     const stream = new MarkdownStream(root.current as HTMLDivElement);
-    const show = () => stream.update("text" in node.part ? node.part.text : "");
+    const show = () => stream.update("text" in node.part ? node.part.text : "", isWriting(node));
     show();
     return node.topic.subscribe(show);
   }, [node]);
   return <div class="prose" ref={root} />;
 }
 
+function isWriting({ message, part }: PartNode): boolean {
+  return message.head.finish === "" && message.parts.at(-1)?.part === part;
+}
+
 function ReasoningView({ node }: { node: PartNode }) {
   useTopic(node.message.topic);
   const [open, setOpen] = useState(false);
-  const { head, parts } = node.message;
-  const thinking = head.finish === "" && parts[parts.length - 1] === node;
   return (
     <details class="reasoning" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>{thinking ? "Thinking…" : "Thought"}</summary>
+      <summary>{isWriting(node) ? "Thinking…" : "Thought"}</summary>
       {open && <Markdown node={node} />}
     </details>
   );
@@ -87,7 +89,7 @@ function decode(base64: string): string {
   return new TextDecoder().decode(bytes);
 }
 
-function DataView({ data }: { data: Filled<Data> }) {
+function NamedData({ data }: { data: Filled<Data> }) {
   return (
     <div class="data">
       <span class="muted">

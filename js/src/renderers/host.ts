@@ -75,9 +75,7 @@ export async function embedWidget(
 
 /** `attach` is a static method that every such class inherits, so no copy of Lumino is needed. */
 function attach(widget: Attachable, el: HTMLElement): void {
-  const { constructor } = widget as unknown as {
-    constructor: { attach?(widget: Attachable, el: HTMLElement): void };
-  };
-  if (constructor.attach) constructor.attach(widget, el);
+  const kind = widget.constructor as { attach?(widget: Attachable, el: HTMLElement): void };
+  if (kind.attach) kind.attach(widget, el);
   else el.append(widget.node);
 }

@@ -20,72 +20,78 @@ interface Finished {
 
 export class MarkdownStream {
   #text = "";
+  #writing = false;
   #finishedLength = 0;
+  /** Definitions in finished blocks. */
   #links: Links = {};
-  #group: HTMLElement | undefined;
+  /** All definitions, as they were when finished blocks were last made. */
+  #shownLinks: Links = {};
   #open: HTMLElement[] = [];
   /** Finished blocks with a bracket in them: a definition that comes later may make it a link. */
   #bracketed: Finished[] = [];
 
   constructor(private readonly root: HTMLElement) {}
 
-  /** Shows this text; cheap if it continues the text before. */
-  update(written: string): void {
+  /** Shows this text; cheap if it continues the text before. `writing`: its end may come yet. */
+  update(written: string, writing = false): void {
     const text = written.includes("\r") ? written.replace(/\r\n?/g, "\n") : written;
-    if (text === this.#text) return;
+    if (text === this.#text && writing === this.#writing) return;
+    this.#writing = writing;
     if (!text.startsWith(this.#text)) this.#reset();
     this.#text = text;
-    const tokens = read(text.slice(this.#finishedLength), this.#links);
+    const rest = text.slice(this.#finishedLength);
+    const { tokens, links } = read(writing ? closeMarks(rest) : rest, this.#links);
+    this.#relink(links);
     const finished = countFinished(tokens);
-    for (const node of this.#open) node.remove();
+    for (const node of this.#open) this.#take(node);
     for (const token of tokens.slice(0, finished)) this.#finish(token);
     this.#open = tokens
       .slice(finished)
       .map(blockNode)
       .filter((node) => node !== null);
-    this.#currentGroup().append(...this.#open);
+    for (const node of this.#open) this.#place(node);
   }
 
   #reset(): void {
     this.root.replaceChildren();
     this.#finishedLength = 0;
     this.#links = {};
-    this.#group = undefined;
+    this.#shownLinks = {};
     this.#open = [];
     this.#bracketed = [];
   }
 
   #finish(token: Token): void {
     this.#finishedLength += token.raw.length;
-    if (token.type === "def") this.#define(token);
+    if (token.type === "def") this.#links[token.tag] ??= { href: token.href, title: token.title };
     const node = blockNode(token);
     if (!node) return;
-    this.#currentGroup().append(node);
+    this.#place(node);
     if (token.raw.includes("[")) this.#bracketed.push({ raw: token.raw, node });
   }
 
-  #define(token: Token): void {
-    const { tag, href, title } = token as Token & { tag: string; href: string; title: string };
-    if (this.#links[tag]) return;
-    this.#links[tag] = { href, title };
-    for (const block of this.#bracketed) this.#relink(block, tag);
-  }
-
-  #relink(block: Finished, tag: string): void {
-    if (!block.raw.toLowerCase().replace(/\s+/g, " ").includes(`[${tag}]`)) return;
-    const [token] = read(block.raw, this.#links);
-    const node = token && blockNode(token);
-    if (!node) return;
-    block.node.replaceWith(node);
-    block.node = node;
-  }
-
-  #currentGroup(): HTMLElement {
-    if (!this.#group || this.#group.childElementCount >= GROUP) {
-      this.#group = element("div", { class: "group" });
-      this.root.append(this.#group);
+  /** Makes finished blocks anew that mention a definition which came, changed or went. */
+  #relink(shown: Links): void {
+    const tags = [...Object.keys(shown), ...Object.keys(this.#shownLinks)];
+    const changed = new Set(tags.filter((tag) => !isSameLink(shown[tag], this.#shownLinks[tag])));
+    this.#shownLinks = shown;
+    if (!changed.size) return;
+    for (const block of this.#bracketed) {
+      const text = block.raw.toLowerCase().replace(/\s+/g, " ");
+      if ([...changed].some((tag) => text.includes(`[${tag}]`))) remake(block, shown);
     }
-    return this.#group;
+  }
+
+  #place(node: HTMLElement): void {
+    const last = this.root.lastElementChild;
+    if (last && last.childElementCount < GROUP) last.append(node);
+    else this.root.append(element("div", { class: "group" }, node));
+  }
+
+  #take(node: HTMLElement): void {
+    const group = node.parentElement;
+    node.remove();
+    if (group?.childElementCount === 0) group.remove();
   }
 }
 
@@ -94,19 +100,48 @@ export function showMarkdown(root: HTMLElement, text: string): void {
   new MarkdownStream(root).update(text);
 }
 
-function read(text: string, links: Links): Token[] {
+function read(text: string, known: Links): { tokens: Token[]; links: Links } {
   const lexer = new Lexer({ gfm: true });
-  lexer.tokens.links = { ...links };
-  return lexer.lex(text);
+  const links = Object.assign(Object.create(null), known);
+  lexer.tokens.links = links;
+  return { tokens: lexer.lex(text), links };
 }
 
-/** Counts the leading blocks that no further text can change. */
+function remake(block: Finished, links: Links): void {
+  const [token] = read(block.raw, links).tokens;
+  const node = token && blockNode(token);
+  if (!node) return;
+  block.node.replaceWith(node);
+  block.node = node;
+}
+
+function isSameLink(left: Links[string] | undefined, right: Links[string] | undefined): boolean {
+  return left?.href === right?.href && left?.title === right?.title;
+}
+
+/** Closes bold type and code that are open at the end, so that their marks do not flash up. */
+function closeMarks(text: string): string {
+  if (/^\s*(```|~~~)/m.test(text)) return text;
+  const paragraph = text.slice(text.lastIndexOf("\n\n") + 1);
+  if (count(paragraph, "`") % 2) return `${text}\``;
+  const bare = paragraph.replace(/`[^`]*`/g, "");
+  if (count(bare, "**") % 2 === 0) return text;
+  return /\*\*\s*$/.test(text) ? text.replace(/\*+\s*$/, "") : `${text.replace(/[\s*]+$/, "")}**`;
+}
+
+function count(text: string, mark: string): number {
+  return text.split(mark).length - 1;
+}
+
+/**
+ * Counts the leading blocks that no further text can change. The last block ends those before it
+ * once it cannot become part of them: after a blank line when its first line is whole, else when
+ * two are, for the head of a table is known by its second line.
+ */
 function countFinished(tokens: Token[]): number {
   let last = tokens.length - 1;
-  while (last >= 0 && !beginsWithWholeLine(tokens[last] as Token)) last -= 1;
+  const needed = tokens[last - 1]?.type === "space" ? 1 : 2;
+  if (count(tokens[last]?.raw.trimStart() ?? "", "\n") < needed) last -= 1;
+  while (tokens[last]?.type === "space") last -= 1;
   return Math.max(0, last);
-}
-
-function beginsWithWholeLine(token: Token): boolean {
-  return token.type !== "space" && token.raw.trimStart().includes("\n");
 }
