@@ -324,7 +324,8 @@ def _parse(text: str) -> Json:
     parser = PartialJson()
     parser.feed(text)
     # A number or word at the very end is over only when something follows it.
-    parser.feed("\n")
+    # A number or a word at the very end is over only when something follows it.
+    parser.feed(" ")
     if not parser.failed and not parser.complete:
         parser.failed = f"the text ends too early, after {text[-20:]!r}"
     if parser.failed:

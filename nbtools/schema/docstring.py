@@ -11,7 +11,8 @@ from typing import Any
 from nbtools.schema.signature import underlying
 
 _BARE_HEADING = re.compile(
-    r"(?:^|\n)[ \t]*(?:args|arguments|parameters|returns|raises|yields):?[ \t]*\Z", re.IGNORECASE
+    r"(?:^|\n)[ \t]*(?:args|arguments|parameters|returns|raises|yields):?[ \t]*(?:\n[ \t]*-+[ \t]*)?\Z",
+    re.IGNORECASE,
 )
 
 
