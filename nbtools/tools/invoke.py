@@ -44,24 +44,22 @@ async def invoke(
 ) -> object:
     """Run the function of a tool with arguments that were checked.
 
-    An `async` tool runs on the caller's loop, any other through `workers`. A generator shows each
-    value as it is yielded; its result is what it returns, or the last value where that is None.
-    Cancelling the caller sets `context.cancelled`, cancels an async tool and waits up to `GRACE`
-    seconds for its end, and leaves a synchronous one behind at once.
+    A generator shows each value as it is yielded; its result is what it returns, or the last value
+    where that is None. Cancelling the caller sets `context.cancelled`, gives an async tool `GRACE`
+    seconds to end, and leaves a synchronous one behind at once.
 
     Args:
         tool: A tool with a function.
         args: What `tool.check` gave.
         context: Is handed to the function, if it has a parameter for it.
         sink: Takes the partial values.
-        workers: Runs a synchronous function.
+        workers: Runs what is not async.
 
     Returns:
         The value of the function.
 
     Raises:
-        BaseException: What the function raised. The caller has to catch it, also outside
-            `Exception`: it must not reach the loop.
+        BaseException: What the function raised; it must not reach the loop.
     """
     task = asyncio.create_task(_settled(_run(tool, args, context, sink, workers)))
     try:
