@@ -3,17 +3,16 @@
 import ast
 import asyncio
 import io
-import queue
 import sys
 import textwrap
 import threading
 
 import pytest
-from jupyter_client.manager import start_new_kernel
 
 from nbtools.blocking import ask_person, run_blocking
 from nbtools.errors import NbtoolsError
 from nbtools.executors import MainQueue, engine, in_worker, on_main_thread
+from tests.lab.kernel import Kernel
 
 
 def test_a_script_gets_the_result_of_the_engine():
@@ -123,31 +122,15 @@ def test_only_y_or_yes_approves_and_a_closed_input_is_nobody(monkeypatch, typed,
 
 
 @pytest.fixture(scope="module")
-def kernel():
-    manager, client = start_new_kernel(kernel_name="python3")
-    yield lambda code: run_cell(client, code)
-    client.stop_channels()
-    manager.shutdown_kernel(now=True)
+def session():
+    with Kernel(answer=lambda prompt: "y" if prompt == "Run? " else "n") as started:
+        yield started
 
 
-def run_cell(client, code):
-    """Run a cell; return the repr of its last expression, or its error as `Name: text`."""
-    said = []
-
-    def hear(message):
-        content = message["content"]
-        if message["msg_type"] == "execute_result":
-            said.append(content["data"]["text/plain"])
-        elif message["msg_type"] == "error":
-            said.append(f"{content['ename']}: {content['evalue']}")
-
-    try:
-        client.execute_interactive(
-            textwrap.dedent(code), output_hook=hear, allow_stdin=False, timeout=20
-        )
-    except queue.Empty:
-        pytest.fail("the cell did not end within 20 s")
-    return said[-1] if said else ""
+@pytest.fixture
+def kernel(session):
+    """Run a cell; give its text: what it printed, its last expression, or its error."""
+    return lambda code: session.run(textwrap.dedent(code), seconds=20).text
 
 
 SET_UP = """
@@ -199,9 +182,93 @@ def test_a_function_for_the_main_thread_runs_between_cells(kernel):
 
 
 @pytest.mark.kernel
-def test_nobody_can_be_asked_where_the_front_end_takes_no_input(kernel):
+def test_a_person_is_asked_while_the_cell_blocks(kernel):
     kernel(SET_UP)
-    assert kernel("str(ask_person('Run? '))") == "'None'"
+    assert kernel("run_blocking(engine().submit(in_main(lambda: ask_person('Run? '))))") == "True"
+    assert kernel("ask_person('Delete? ')") == "False"
+
+
+@pytest.mark.kernel
+def test_nobody_can_be_asked_where_the_front_end_takes_no_input():
+    with Kernel() as alone:
+        asked = alone.run("from nbtools.blocking import ask_person\nprint(ask_person('Run? '))")
+    assert asked.text == "None\n"
+
+
+@pytest.mark.kernel
+def test_a_cancelled_function_leaves_the_main_thread_to_the_next_cell(kernel):
+    """L-06: `while True: pass` on the main thread, between cells."""
+    kernel(SET_UP)
+    kernel("""
+        entered = threading.Event()
+        def spin():
+            entered.set()
+            while True:
+                pass
+        job = engine().submit(in_main(spin))
+        threading.Thread(target=lambda: (entered.wait(), job.cancel())).start()
+    """)
+    assert kernel("1+1") == "2"
+    assert kernel("entered.is_set(), job.cancelled()") == "(True, True)"
+
+
+@pytest.mark.kernel
+def test_the_interrupt_button_ends_a_function_between_cells(session, kernel):
+    kernel(SET_UP)
+    kernel("""
+        def spin():
+            print("spins", flush=True)
+            while True:
+                pass
+    """)
+    cell = session.start("job = engine().submit(in_main(spin))")
+    session.pump(lambda: "spins" in session.text(cell), 20)
+    session.interrupt()
+    assert kernel("job.exception(5).interrupted") == "True"
+
+
+@pytest.mark.kernel
+def test_the_interrupt_button_ends_a_blocked_cell_and_what_it_waits_for(session, kernel):
+    """L-06: the cell's interrupt has the effect of Stop."""
+    kernel(SET_UP)
+    kernel("""
+        ended = threading.Event()
+        async def turn():
+            try:
+                await in_main(lambda: print("blocks", flush=True))
+                await asyncio.Event().wait()
+            finally:
+                ended.set()
+    """)
+    cell = session.start("future = engine().submit(turn())\nrun_blocking(future)")
+    session.pump(lambda: "blocks" in session.text(cell), 20)
+    session.interrupt()
+    assert session.finish(cell, 20).text.endswith("KeyboardInterrupt: ")
+    assert kernel("ended.wait(5)") == "True"
+
+
+@pytest.mark.kernel
+def test_a_figure_of_a_tool_is_not_shown_by_a_cell_that_ends_meanwhile(session, kernel):
+    """The cell shows its own figure, the call its own, whatever was open when the cell ended."""
+    kernel(SET_UP)
+    kernel("""
+        import matplotlib.pyplot as plt
+        from nbtools.display import figures
+        drawn, shown = threading.Event(), threading.Event()
+        def plot():
+            plt.plot([1, 2])
+            drawn.set()
+            shown.wait()
+        async def call():
+            with figures() as opened:
+                await in_worker(plot)
+                return [sorted(one) for one in opened.collect()]
+        job = engine().submit(call())
+    """)
+    cell = session.run("drawn.wait()\nplt.plot([2, 1]);")
+    assert [sorted(one) for one in cell.displays] == [["image/png", "text/plain"]]
+    assert session.run("shown.set()").displays == []
+    assert kernel("job.result(5)") == "[['image/png', 'text/plain']]"
 
 
 @pytest.mark.kernel

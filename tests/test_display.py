@@ -687,7 +687,7 @@ def test_showing_values_imports_nothing_heavy():
         from nbtools.display import Collected, bundle, capture, figures, preview, tell
         with capture(Collected()), figures():
             bundle({"a": 1}), tell([1]), preview("x")
-        print([name for name in ("pandas", "numpy", "matplotlib", "IPython") if name in sys.modules])
+        print([name for name in ("pandas", "numpy", "matplotlib") if name in sys.modules])
     """)
         == "[]"
     )
