@@ -483,6 +483,14 @@ async def test_a_login_in_the_address_is_used_and_never_shown(
     assert "4242" not in f"{error}{provider!r}{provider.host}{caplog.text}{vars(error)}"
 
 
+async def test_a_header_of_the_user_replaces_ours_and_is_never_shown(server: ModelServer):
+    """X-01: variant, a custom Authorization header."""
+    server.queue(Fault(401, {"error": f"No token word-4242 of {KEY} is answered here."}))
+    error = await refused(provider_of(server, headers={"Authorization": "Token word-4242"}))
+    assert server.headers[0]["authorization"] == "Token word-4242"
+    assert error.text.endswith("No token [hidden] of [hidden] is answered here.")
+
+
 async def test_a_key_that_cannot_be_a_header_is_refused_without_showing_it(server: ModelServer):
     error = await refused(provider_of(server, api_key="sk-42…42"))
     assert error.text == "The header 'authorization' has characters that cannot be sent."
@@ -496,11 +504,12 @@ async def test_a_key_that_cannot_be_a_header_is_refused_without_showing_it(serve
         ("at https://host/v1?key=abc#x now", "at https://host/v1 now"),
         ("at https://ann:pw@host/v1", "at https://host/v1"),
         ("Authorization: Bearer abcdef", "Authorization: Bearer [hidden]"),
+        ("It was answered in red.", "It was answered in red."),
         ("A model's context is 8192.", "A model's context is 8192."),
     ],
 )
 def test_what_looks_like_a_secret_is_hidden(text: str, shown: str):
-    assert scrub(text) == shown
+    assert scrub(text, ["red"]) == shown
 
 
 def test_a_login_is_split_from_an_address():

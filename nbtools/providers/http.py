@@ -81,7 +81,7 @@ class HttpProvider(Provider):
         self._base = address.rstrip("/")
         self._query = mark + query
         self._api_key = api_key
-        self._headers = dict(headers or {})
+        self._headers = {name.lower(): value for name, value in (headers or {}).items()}
         self._timeout = timeout
         self._clients = Clients(client)
 

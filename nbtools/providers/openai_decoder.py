@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -18,12 +17,20 @@ from nbtools.events import (
     ModelText,
     ModelUsage,
 )
-from nbtools.messages import File, Finish, Source, Usage
-from nbtools.providers.failures import Report, error_of, looks_like_html, read_report
+from nbtools.messages import Finish, Source, Usage
+from nbtools.providers.bodies import json_reader, parse, unreadable
+from nbtools.providers.failures import Report, error_of, read_report
 from nbtools.providers.openai_calls import Calls
+from nbtools.providers.openai_fields import (
+    images_of,
+    inner,
+    parts_of,
+    reasoning_of,
+    sources_of,
+    usage_of,
+)
 from nbtools.providers.sse import LIMIT, EventReader
 
-_REASONING = ("reasoning_content", "reasoning", "reasoning_text")
 _FINISHES: Mapping[str, Finish] = {
     "length": "length",
     "max_tokens": "length",
@@ -48,7 +55,7 @@ class Decoder:
         self._take: Callable[[bytes], list[ModelEvent]] = self._sniff
         self._reader = EventReader()
         self._body = bytearray()
-        self._loads: Callable[[bytes], Any] = _loader()
+        self._loads: Callable[[bytes], Any] = json_reader()
         self._calls = Calls(names or {})
         self._usage: Usage | None = None
         self._sources: dict[str, str] = {}
@@ -119,14 +126,14 @@ class Decoder:
     def _close_body(self) -> list[ModelEvent]:
         into: list[ModelEvent] = []
         try:
-            body = _parse(self._loads, bytes(self._body))
+            body = parse(self._loads, bytes(self._body))
         except ValueError:
-            self._fail(_unreadable(bytes(self._body)), into)
+            self._fail(unreadable(bytes(self._body)), into)
             return into
         if isinstance(body, list) and body:
             body = body[0]
         if read_report(body) is None and not (isinstance(body, dict) and body.get("choices")):
-            self._fail(_unreadable(bytes(self._body)), into)
+            self._fail(unreadable(bytes(self._body)), into)
         else:
             self._chunk(body, into)
         if not self.over:
@@ -160,10 +167,10 @@ class Decoder:
             self._end(into, whole=True)
             return
         try:
-            chunk = _parse(self._loads, data)
+            chunk = parse(self._loads, data)
         except ValueError:
             if not cut:
-                self._fail(_unreadable(data), into)
+                self._fail(unreadable(data), into)
             return
         self._chunk(chunk, into)
 
@@ -184,7 +191,7 @@ class Decoder:
                         return
         usage = chunk.get("usage")
         if usage or "x_groq" in chunk:
-            self._count(usage or _inner(chunk.get("x_groq"), "usage"), into)
+            self._count(usage or inner(chunk.get("x_groq"), "usage"), into)
         if "citations" in chunk or "search_results" in chunk:
             self._cite(chunk)
 
@@ -209,12 +216,12 @@ class Decoder:
             self._report(report, into)
 
     def _delta(self, delta: dict[str, Any], content: object, into: list[ModelEvent]) -> None:
-        if reasoning := _reasoning(delta):
+        if reasoning := reasoning_of(delta):
             into.append(ModelReasoning(reasoning))
         if content and type(content) is str:
             into.append(ModelText(content))
         elif type(content) is list:
-            _parts(content, into)
+            into.extend(parts_of(content))
         if delta.get("tool_calls"):
             self._fragments(delta["tool_calls"], into)
         self._rest(delta, into)
@@ -227,7 +234,7 @@ class Decoder:
         if delta.get("function_call"):
             self._legacy(delta["function_call"], into)
         if delta.get("images"):
-            _images(delta["images"], into)
+            into.extend(images_of(delta["images"]))
         if delta.get("annotations"):
             self._cite(delta)
 
@@ -242,16 +249,12 @@ class Decoder:
 
     def _cite(self, holder: Mapping[str, Any]) -> None:
         """Keep what the answer cites until its end, so that no text is split by it."""
-        for field in ("annotations", "search_results", "citations"):
-            found = holder.get(field)
-            for item in found if type(found) is list else ():
-                source = _inner(item, "url_citation") or item
-                url = source if type(source) is str else _inner(source, "url")
-                if url and type(url) is str and not self._sources.get(url):
-                    self._sources[url] = str(_inner(source, "title") or "")
+        for url, title in sources_of(holder):
+            if not self._sources.get(url):
+                self._sources[url] = title
 
     def _count(self, usage: object, into: list[ModelEvent]) -> None:
-        counted = _usage(usage)
+        counted = usage_of(usage)
         if counted is not None and counted != self._usage:
             self._usage = counted
             into.append(ModelUsage(counted))
@@ -288,46 +291,6 @@ class Decoder:
         return "stop" if reason in _ENDED else "other"
 
 
-def _loader() -> Callable[[bytes], Any]:
-    # Three times as fast as json; pydantic is there anyway, but not to be imported at the start.
-    from pydantic_core import from_json  # noqa: PLC0415
-
-    return from_json
-
-
-def _parse(loads: Callable[[bytes], Any], data: bytes) -> Any:
-    try:
-        return loads(data)
-    except ValueError:
-        return _lenient(data)
-
-
-def _lenient(data: bytes) -> Any:
-    """Read JSON that has broken characters, or half of a surrogate pair, in its texts."""
-    try:
-        value = json.loads(data.decode("utf-8-sig", "replace"), strict=False)
-        whole = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
-        return json.loads(whole)
-    except RecursionError as error:
-        raise ValueError(str(error)) from None
-
-
-def _unreadable(data: bytes) -> StreamError:
-    text = data.decode("utf-8", "replace").strip()
-    if not text:
-        return StreamError("The answer is empty.", kind="malformed", hint=_ADDRESS)
-    if looks_like_html(text):
-        return StreamError(
-            "The answer is a web page, not a model's reply.", kind="malformed", hint=_ADDRESS
-        )
-    return StreamError(
-        f"The answer cannot be read as a model's reply: it has {text[:80]!r}.", kind="malformed"
-    )
-
-
-_ADDRESS = "Check base_url: it usually ends in /v1."
-
-
 def _joined(events: list[ModelEvent]) -> list[ModelEvent]:
     """Join adjacent pieces of one text."""
     joined = events[:1]
@@ -342,53 +305,3 @@ def _joined(events: list[ModelEvent]) -> list[ModelEvent]:
 
 def _same(last: ModelEvent, event: ModelEvent) -> bool:
     return getattr(last, "key", None) is getattr(event, "key", None)
-
-
-def _reasoning(delta: dict[str, Any]) -> str:
-    for field in _REASONING:
-        text = delta.get(field)
-        if text and type(text) is str:
-            return text
-    return ""
-
-
-def _parts(content: list[Any], into: list[ModelEvent]) -> None:
-    """Read content that is a list of text and thinking parts."""
-    for part in content:
-        kind = _inner(part, "type")
-        if kind == "text" and type(part.get("text")) is str:
-            into.append(ModelText(part["text"]))
-        elif kind == "thinking":
-            thinking = part.get("thinking")
-            pieces = thinking if type(thinking) is list else [thinking]
-            for piece in pieces:
-                text = piece if type(piece) is str else _inner(piece, "text")
-                if text and type(text) is str:
-                    into.append(ModelReasoning(text))
-
-
-def _images(images: object, into: list[ModelEvent]) -> None:
-    for image in images if type(images) is list else ():
-        url = _inner(_inner(image, "image_url"), "url")
-        if type(url) is str and url.startswith("data:") and ";base64," in url:
-            mime, _, data = url.removeprefix("data:").partition(";base64,")
-            into.append(ModelPart(File(id="", mime=mime, data=data)))
-
-
-def _usage(usage: object) -> Usage | None:
-    if type(usage) is not dict:
-        return None
-    cached = _inner(usage.get("prompt_tokens_details"), "cached_tokens")
-    counts = {
-        "input": usage.get("prompt_tokens"),
-        "output": usage.get("completion_tokens"),
-        "total": usage.get("total_tokens"),
-        "cached": usage.get("prompt_cache_hit_tokens") if cached is None else cached,
-        "reasoning": _inner(usage.get("completion_tokens_details"), "reasoning_tokens"),
-    }
-    whole = {name: count for name, count in counts.items() if type(count) is int}
-    return Usage(**whole) if whole else None
-
-
-def _inner(holder: object, name: str) -> Any:
-    return holder.get(name) if type(holder) is dict else None

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 _HIDDEN = "[hidden]"
+_SHORTEST = 6
 _QUERY = re.compile(r"(https?://[^\s?#\"'<>]+)[?#][^\s\"'<>]*", re.IGNORECASE)
 _USER = re.compile(r"(\w+://)[^\s/@\"'<>]+@")
 _BEARER = re.compile(r"\b(Bearer|Basic)\s+[\w.~+/=*-]{4,}", re.IGNORECASE)
@@ -20,13 +21,15 @@ def scrub(text: str, secrets: Iterable[str] = ()) -> str:
 
     Args:
         text: A text from outside, such as the message of a server.
-        secrets: What is known to be secret.
+        secrets: What is known to be secret; the shortest are let be, for the sake of the text.
 
     Returns:
         The text, with "[hidden]" in place of each secret.
     """
-    for secret in sorted(filter(None, secrets), key=len, reverse=True):
-        text = text.replace(secret, _HIDDEN)
+    words = {word for secret in secrets for word in (secret, *secret.split())}
+    for word in sorted(words, key=len, reverse=True):
+        if len(word) >= _SHORTEST:
+            text = text.replace(word, _HIDDEN)
     text = _QUERY.sub(r"\1", text)
     text = _USER.sub(r"\1", text)
     text = _BEARER.sub(rf"\1 {_HIDDEN}", text)

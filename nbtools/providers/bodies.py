@@ -1,0 +1,65 @@
+"""How bytes become JSON values, quickly where they are good and leniently where they are not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from nbtools.errors import StreamError
+from nbtools.providers.failures import looks_like_html
+from nbtools.providers.refusals import ADDRESS_HINT
+
+_QUOTED = 80
+
+
+def json_reader() -> Callable[[bytes], Any]:
+    """Give the function that reads good JSON; what it refuses goes to `parse`."""
+    # Three times as fast as json; pydantic is there anyway, but not to be imported at the start.
+    from pydantic_core import from_json  # noqa: PLC0415
+
+    return from_json
+
+
+def parse(loads: Callable[[bytes], Any], data: bytes) -> Any:
+    """Read JSON.
+
+    Args:
+        loads: What `json_reader` gave.
+        data: The JSON text in UTF-8, with or without mistakes in its characters.
+
+    Returns:
+        The value; no text in it has half of a surrogate pair.
+
+    Raises:
+        ValueError: It is no JSON.
+    """
+    try:
+        return loads(data)
+    except ValueError:
+        return _lenient(data)
+
+
+def _lenient(data: bytes) -> Any:
+    """Read JSON that has broken characters, or half of a surrogate pair, in its texts."""
+    try:
+        value = json.loads(data.decode("utf-8-sig", "replace"), strict=False)
+        whole = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+        return json.loads(whole)
+    except RecursionError as error:
+        raise ValueError(str(error)) from None
+
+
+def unreadable(data: bytes) -> StreamError:
+    """Say what a body is that is no answer of a model."""
+    text = data.decode("utf-8", "replace").strip()
+    if not text:
+        return StreamError("The answer is empty.", kind="malformed", hint=ADDRESS_HINT)
+    if looks_like_html(text):
+        return StreamError(
+            "The answer is a web page, not a model's reply.", kind="malformed", hint=ADDRESS_HINT
+        )
+    return StreamError(
+        f"The answer cannot be read as a model's reply: it has {text[:_QUOTED]!r}.",
+        kind="malformed",
+    )

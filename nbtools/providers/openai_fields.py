@@ -1,0 +1,76 @@
+"""What stands in the single fields of a Chat Completions answer, in the forms that servers use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from nbtools.events import ModelEvent, ModelPart, ModelReasoning, ModelText
+from nbtools.messages import File, Usage
+
+_REASONING = ("reasoning_content", "reasoning", "reasoning_text")
+_SOURCES = ("annotations", "search_results", "citations")
+
+
+def reasoning_of(delta: Mapping[str, Any]) -> str:
+    """Give the reasoning of a delta: the first of its names that has text."""
+    for field in _REASONING:
+        text = delta.get(field)
+        if text and type(text) is str:
+            return text
+    return ""
+
+
+def parts_of(content: list[Any]) -> Iterator[ModelEvent]:
+    """Read content that is a list of text and thinking parts."""
+    for part in content:
+        kind = inner(part, "type")
+        if kind == "text" and type(part.get("text")) is str:
+            yield ModelText(part["text"])
+        elif kind == "thinking":
+            thinking = part.get("thinking")
+            for piece in thinking if type(thinking) is list else [thinking]:
+                text = piece if type(piece) is str else inner(piece, "text")
+                if text and type(text) is str:
+                    yield ModelReasoning(text)
+
+
+def images_of(images: object) -> Iterator[ModelEvent]:
+    """Read the pictures that a model made."""
+    for image in images if type(images) is list else ():
+        url = inner(inner(image, "image_url"), "url")
+        if type(url) is str and url.startswith("data:") and ";base64," in url:
+            mime, _, data = url.removeprefix("data:").partition(";base64,")
+            yield ModelPart(File(id="", mime=mime, data=data))
+
+
+def sources_of(holder: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Give address and title of what an answer cites; the title may be ""."""
+    for field in _SOURCES:
+        found = holder.get(field)
+        for item in found if type(found) is list else ():
+            source = inner(item, "url_citation") or item
+            url = source if type(source) is str else inner(source, "url")
+            if url and type(url) is str:
+                yield url, str(inner(source, "title") or "")
+
+
+def usage_of(usage: object) -> Usage | None:
+    """Read the tokens of an answer; None if nothing readable is said."""
+    if type(usage) is not dict:
+        return None
+    cached = inner(usage.get("prompt_tokens_details"), "cached_tokens")
+    counts = {
+        "input": usage.get("prompt_tokens"),
+        "output": usage.get("completion_tokens"),
+        "total": usage.get("total_tokens"),
+        "cached": usage.get("prompt_cache_hit_tokens") if cached is None else cached,
+        "reasoning": inner(usage.get("completion_tokens_details"), "reasoning_tokens"),
+    }
+    known = {name: count for name, count in counts.items() if type(count) is int}
+    return Usage(**known) if known else None
+
+
+def inner(holder: object, name: str) -> Any:
+    """Look a field up in what may be no object at all."""
+    return holder.get(name) if type(holder) is dict else None
