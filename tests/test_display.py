@@ -33,6 +33,7 @@ from nbtools.display import (
     figures,
     preview,
     tell,
+    together,
 )
 from nbtools.executors import engine, in_worker
 
@@ -242,6 +243,16 @@ def test_a_mapping_of_mime_types_is_a_bundle():
         "text/plain": "{'text/markdown': '*x*', 'image/png': b'\\x89PNG\\r\\n\\x1a\\n"
         + "\\x00" * 20
         + "'}",
+    }
+
+
+def test_several_bundles_make_one_and_one_stays_as_it_is():
+    first, second = bundle("a"), bundle("b")
+    assert together([]) is None
+    assert together([first]) is first
+    assert together([first, second]) == {
+        "application/vnd.nbtools.several+json": [first, second],
+        "text/plain": "a\nb",
     }
 
 
