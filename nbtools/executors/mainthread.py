@@ -97,7 +97,7 @@ class MainQueue:
     """Functions that wait for the main thread.
 
     They run between cells, on the main thread's own loop once `remember` has seen it, or at once
-    while that thread is blocked in `serve`; whichever is free first takes the next one.
+    while that thread is blocked in `serve_one`; whichever is free first takes the next one.
     """
 
     def __init__(self) -> None:
