@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtools import errors
@@ -509,12 +509,14 @@ SHAPED = st.recursive(
 )
 
 
+@settings(deadline=None, max_examples=60)
 @given(st.dictionaries(st.sampled_from(FIELDS), SHAPED) | SHAPED)
 def test_no_chunk_of_any_shape_makes_the_decoder_raise(value: Any):
     events_of(sse(value, {"choices": [value]}, chunk(value), chunk({"tool_calls": [value]})))
     events_of(json.dumps(value))
 
 
+@settings(deadline=None)
 @given(st.binary(), st.integers(min_value=1, max_value=9))
 def test_no_bytes_make_the_decoder_raise(body: bytes, size: int):
     events_of(body, size)

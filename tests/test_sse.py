@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtools.errors import StreamError
@@ -43,6 +43,7 @@ def test_events_are_found_whatever_the_framing(body: bytes, events: list[bytes])
     assert read(body) == events
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from([b"data: a", b"data:b", b":", b"\n", b"\r\n", b"\r", b"\n\n"])))
 def test_a_stream_that_is_cut_anywhere_gives_the_same_events(parts: list[bytes]):
     body = b"".join(parts)
