@@ -1,0 +1,184 @@
+"""CPU of the whole Python side, as a multiple of a bare loop over the same stream.
+
+From the bytes of the HTTP connection to the bytes for the page: decoding, events, reducing, planning,
+tools, patches. Both loops run on the same thread of the same process, in turns; the figure is the
+median of the ratios of their CPU times.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bare_loop import BareLoop
+from common import Measure, Recorder, judge, median_ratio
+from model_server import arguments, serve, text
+
+import nbtools as nb
+from nbtools.executors import engine
+
+FLUSHED = 0.15
+"""Seconds after which the last patch of an answer has gone out."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One stream, and how often both loops read it."""
+
+    model: str
+    goal: float
+    runs: int
+
+
+CASES = (
+    Case("text-200", 1.6, 41),
+    Case("text-2000", 1.35, 21),
+    Case("text-20000", 1.35, 7),
+    Case("arguments-2000", 1.6, 21),
+    Case("arguments-8000", 1.6, 9),
+    Case("rounds-10x3", 1.75, 21),
+)
+GROWTHS = (
+    ("text growth x10", "text-20000", "text-2000", 10.5),
+    ("arguments growth x4", "arguments-8000", "arguments-2000", 4.3),
+)
+
+
+class Tools:
+    """What the model calls, and what it was called with."""
+
+    def __init__(self) -> None:
+        self.saved: dict[str, object] = {}
+        self.keys: list[str] = []
+
+    def save(self, path: str, content: str, rows: list[dict[str, object]]) -> str:
+        """Save a report.
+
+        Args:
+            path: Where.
+            content: The text.
+            rows: The table.
+        """
+        self.saved = {"path": path, "content": content, "rows": rows}
+        return "saved"
+
+    def lookup(self, key: str) -> str:
+        """Look a key up.
+
+        Args:
+            key: The key.
+        """
+        self.keys.append(key)
+        return f"value of {key}"
+
+
+class Contest:
+    """The two loops, each with its own warm connection."""
+
+    def __init__(self, base_url: str) -> None:
+        self.recorder = Recorder()
+        self.recorder.install()
+        self.tools = Tools()
+        self.provider = nb.OpenAI("warm", base_url=base_url, api_key="")
+        self._described = [nb.tool(self.tools.save), nb.tool(self.tools.lookup)]
+        functions = {"save": self.tools.save, "lookup": self.tools.lookup}
+        described = [_for_server(tool) for tool in self._described]
+
+        async def make() -> BareLoop:
+            return BareLoop(base_url, described, functions)
+
+        self.bare = engine().submit(make()).result()
+
+    def bare_cpu(self, model: str) -> float:
+        """Ask through the bare loop; give the CPU seconds."""
+        ask = self.bare.ask(model, "Go on.")
+        return self._timed(model, lambda: engine().submit(ask).result())
+
+    def chat_cpu(self, model: str) -> float:
+        """Ask through a chat as a user builds it; give the CPU seconds until all was sent."""
+        self.provider.model = model
+        chat = nb.Chat(self.provider, tools=self._described, max_roundtrips=10)
+        self.recorder.clear()
+
+        def ask() -> str:
+            turn = chat.send("Go on.")
+            turn.rested.result()
+            time.sleep(FLUSHED)
+            return turn.text
+
+        cpu = self._timed(model, ask)
+        _check_page(self.recorder, model)
+        chat.close()
+        return cpu
+
+    def _timed(self, model: str, ask: Callable[[], str]) -> float:
+        self.tools.keys.clear()
+        gc.collect()
+        begun = time.process_time()
+        said = ask()
+        cpu = time.process_time() - begun
+        kind, _, size = model.partition("-")
+        if kind == "text":
+            assert said == text(int(size))
+        elif kind == "arguments":
+            assert self.tools.saved == arguments(int(size))
+        else:
+            assert len(self.tools.keys) == 30
+        return cpu
+
+
+def _check_page(recorder: Recorder, model: str) -> None:
+    """Make sure that the page was sent everything: the measured work was really done."""
+    ops = recorder.ops
+    assert ops[-1][1]["status"] == "ready", ops[-1]
+    if model.startswith("text-"):
+        sent = [part["text"] for op in ops if op[0] == "message" for part in op[1]["parts"]]
+        sent += [op[2]["text"] for op in ops if op[0] == "part"]
+        sent += [op[3] for op in ops if op[0] == "append"]
+        assert "".join(sent) == "Go on." + text(int(model.partition("-")[2]))
+
+
+def _for_server(tool: nb.Tool) -> dict[str, object]:
+    described = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+    }
+    return {"type": "function", "function": described}
+
+
+def measure(contest: Contest) -> list[Measure]:
+    """Let both loops read every stream, in turns."""
+    chats: dict[str, list[float]] = {}
+    measures = []
+    for case in CASES:
+        contest.bare_cpu(case.model), contest.chat_cpu(case.model)
+        pairs = [
+            (contest.chat_cpu(case.model), contest.bare_cpu(case.model)) for _ in range(case.runs)
+        ]
+        chats[case.model] = [chat for chat, _ in pairs]
+        bare = [bare for _, bare in pairs]
+        ratio = median_ratio(chats[case.model], bare)
+        measures.append(Measure(name=f"loop_cpu {case.model}", value=ratio, goal=case.goal))
+        print(f"{case.model}: bare {statistics.median(bare) * 1e3:.1f} ms of CPU, {ratio:.2f} x")
+    for name, more, less, goal in GROWTHS:
+        growth = statistics.median(chats[more]) / statistics.median(chats[less])
+        measures.append(Measure(name=f"loop_cpu {name}", value=growth, goal=goal))
+    return measures
+
+
+def main() -> None:
+    with serve() as base_url:
+        contest = Contest(base_url)
+        measures = measure(contest)
+        engine().submit(contest.bare.close()).result()
+        engine().submit(contest.provider.close()).result()
+    judge(measures)
+
+
+if __name__ == "__main__":
+    main()
