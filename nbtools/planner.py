@@ -10,11 +10,10 @@ from nbtools.messages import (
     FINAL,
     Conversation,
     Message,
-    Notice,
     Status,
     ToolCall,
 )
-from nbtools.reducer import calls_of
+from nbtools.reducer import calls_of, is_question
 
 REPEATS = 3
 """How often a call may fail in the same way before it is not run again."""
@@ -70,6 +69,11 @@ def next_steps(
         return calls
     if not _needs_answer(conversation, auto_send=auto_send):
         return ()
+    return question(conversation, max_roundtrips=max_roundtrips)
+
+
+def question(conversation: Conversation, *, max_roundtrips: int) -> tuple[Ask] | tuple[()]:
+    """Say how the model may be asked: with tools, once more without them, or not any more."""
     over = rounds(conversation) - max_roundtrips
     return () if over > 1 else (Ask(tools=over < 1),)
 
@@ -82,7 +86,10 @@ def status(
         is_open(message) for message in conversation.messages
     ):
         return "running"
-    if open_calls(conversation) or (unsent(conversation) and not auto_send):
+    held = bool(unsent(conversation)) and not auto_send
+    if open_calls(conversation) or (
+        held and question(conversation, max_roundtrips=max_roundtrips)
+    ):
         return "waiting"
     return "error" if conversation.error else "ready"
 
@@ -109,7 +116,7 @@ def settled(conversation: Conversation) -> bool:
 
 def unsent(conversation: Conversation) -> tuple[ToolCall, ...]:
     """Return the final calls of the last reply, which the model has not heard of yet."""
-    last = _last(conversation)
+    last = last_said(conversation)
     if last is None or last.role != "assistant" or last.finish not in ENDED_WELL:
         return ()
     calls = tuple(call for call in calls_of(last) if call.origin == "model")
@@ -156,31 +163,25 @@ def _call_step(
 
 
 def _needs_answer(conversation: Conversation, *, auto_send: bool) -> bool:
-    last = _last(conversation)
+    last = last_said(conversation)
     if last is None:
         return False
-    if last.role == "user":
-        return not calls_of(last)
-    return bool(unsent(conversation)) and auto_send
+    return last.role == "user" or (bool(unsent(conversation)) and auto_send)
 
 
-def _last(conversation: Conversation) -> Message | None:
-    """Return the last message that is more than notices and calls of the user."""
+def last_said(conversation: Conversation) -> Message | None:
+    """Return the last reply or question, whatever notices and direct calls came after it."""
     for message in reversed(conversation.messages):
-        if message.role == "user" and calls_of(message):
-            continue
-        if message.role == "assistant" or any(
-            not isinstance(part, Notice) for part in message.parts
-        ):
+        if message.role == "assistant" or is_question(message):
             return message
     return None
 
 
 def _turn(conversation: Conversation) -> tuple[Message, ...]:
-    """Return what came since the last question of the user (a direct call is no question)."""
+    """Return what came since the last question of the user."""
     tail = []
     for message in reversed(conversation.messages):
-        if message.role == "user" and not calls_of(message):
+        if is_question(message):
             break
         tail.append(message)
     return tuple(reversed(tail))

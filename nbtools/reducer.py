@@ -12,6 +12,7 @@ from typing import Any
 
 from nbtools import events as ev
 from nbtools.errors import IllegalMove
+from nbtools.frozen import freeze
 from nbtools.messages import (
     ENDED_WELL,
     FINAL,
@@ -62,6 +63,13 @@ def calls_of(message: Message) -> tuple[ToolCall, ...]:
     return tuple(part for part in message.parts if isinstance(part, ToolCall))
 
 
+def is_question(message: Message) -> bool:
+    """Say whether a message asks the model something: a direct call and a notice do not."""
+    return message.role == "user" and any(
+        not isinstance(part, ToolCall | Notice) for part in message.parts
+    )
+
+
 def _message_index(conversation: Conversation, message_id: str) -> int:
     messages = conversation.messages
     for index in range(
@@ -108,7 +116,13 @@ def _add_message(conversation: Conversation, event: ev.MessageAdded) -> Conversa
         raise IllegalMove(f"There is a message {message.id!r} already.")
     if len(set(own)) < len(own) or parts.intersection(own):
         raise IllegalMove(f"Message {message.id!r} brings a part id that is taken.")
-    return replace(conversation, messages=(*conversation.messages, message), error=None)
+    parts_kept = tuple(_frozen(part) for part in message.parts)
+    answers = message.role == "assistant" or is_question(message)
+    return replace(
+        conversation,
+        messages=(*conversation.messages, replace(message, parts=parts_kept)),
+        error=None if answers else conversation.error,
+    )
 
 
 def _start_message(conversation: Conversation, event: ev.MessageStarted) -> Conversation:
@@ -125,7 +139,8 @@ def _add_part(conversation: Conversation, event: ev.PartAdded) -> Conversation:
         raise IllegalMove(f"Message {message.id!r} is over; only a notice may still join it.")
     if any(part.id == event.part.id for known in conversation.messages for part in known.parts):
         raise IllegalMove(f"There is a part {event.part.id!r} already.")
-    return _set_message(conversation, index, replace(message, parts=(*message.parts, event.part)))
+    parts = (*message.parts, _frozen(event.part))
+    return _set_message(conversation, index, replace(message, parts=parts))
 
 
 def _grow_text(conversation: Conversation, event: ev.TextDelta) -> Conversation:
@@ -200,8 +215,8 @@ def _wait_call(conversation: Conversation, event: ev.CallWaiting) -> Conversatio
         call.id,
         state="pending",
         waiting=event.waiting,
-        args=event.args,
-        proposed=event.proposed or call.proposed,
+        args=freeze(event.args),
+        proposed=freeze(event.proposed) or call.proposed,
         digest=event.digest or call.digest,
         decision=event.decision or call.decision,
         destructive=event.destructive or call.destructive,
@@ -219,8 +234,8 @@ def _start_call(conversation: Conversation, event: ev.CallStarted) -> Conversati
         call.id,
         state="running",
         waiting="",
-        args=event.args,
-        proposed=event.proposed,
+        args=freeze(event.args),
+        proposed=freeze(event.proposed),
         digest=event.digest or call.digest,
         decision=event.decision,
         started=event.time,
@@ -234,13 +249,13 @@ def _progress_call(conversation: Conversation, event: ev.CallProgressed) -> Conv
         call.id,
         progress=event.progress or call.progress,
         output=call.output + event.output,
-        display=event.display or call.display,
+        display=freeze(event.display) or call.display,
     )
 
 
 def _draw_call(conversation: Conversation, event: ev.CallDrawn) -> Conversation:
     find_call(conversation, event.call)
-    return _change_call(conversation, event.call, drawn=event.drawn)
+    return _change_call(conversation, event.call, drawn=freeze(event.drawn))
 
 
 def _end_call(conversation: Conversation, event: ev.CallEnded) -> Conversation:
@@ -255,12 +270,12 @@ def _end_call(conversation: Conversation, event: ev.CallEnded) -> Conversation:
         state="result" if ok else "error",
         waiting="",
         outcome=event.outcome,
-        value=event.value,
-        display=event.display or (call.display if ok else None),
+        value=freeze(event.value),
+        display=freeze(event.display) or (call.display if ok else None),
         told=event.told or ("" if ok else sentence(event.outcome, event.error)),
         error="" if ok else event.error or sentence(event.outcome),
         trace=event.trace,
-        args=call.args if event.args is None else event.args,
+        args=call.args if event.args is None else freeze(event.args),
         decision=event.decision or call.decision,
         progress=None,
         ended=event.time,
@@ -287,6 +302,16 @@ def _change_status(conversation: Conversation, event: ev.StatusChanged) -> Conve
     if conversation.status == event.status:
         return conversation
     return replace(conversation, status=event.status)
+
+
+_JSON_FIELDS = ("args", "proposed", "value", "display", "drawn", "sealed", "data")
+
+
+def _frozen(part: Part) -> Part:
+    """Let nobody change in place what the page shows."""
+    held = {name: getattr(part, name) for name in _JSON_FIELDS if hasattr(part, name)}
+    changed = {name: freeze(value) for name, value in held.items() if type(value) in (dict, list)}
+    return replace(part, **changed) if changed else part
 
 
 def _is_open(message: Message) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import logging
 import secrets
 import time
 from collections.abc import Callable, Coroutine, Mapping
@@ -18,11 +19,10 @@ from typing import Any
 from nbtools import events as ev
 from nbtools import history, planner, runner
 from nbtools.assembly import Assembly
-from nbtools.errors import (
-    ProviderError,
-)
+from nbtools.errors import ProviderError
 from nbtools.executors import Engine
 from nbtools.messages import (
+    ENDED_WELL,
     FINAL,
     Conversation,
     Decision,
@@ -37,6 +37,7 @@ from nbtools.planner import Ask, Prepare, Refuse, Run, Step
 from nbtools.reducer import calls_of, find_call, find_message, reduce
 from nbtools.results import Results
 from nbtools.runner import Settings
+from nbtools.tools.failure import explain
 
 FLUSH = 0.05
 """Seconds for which text and argument deltas are joined before they are reduced."""
@@ -45,6 +46,8 @@ PARALLEL = 8
 """How many tools of one chat execute at a time."""
 
 Listener = Callable[[ev.Event, Conversation], None]
+
+_log = logging.getLogger("nbtools")
 
 
 class Ring:
@@ -75,6 +78,10 @@ class Ring:
         self._flushed = 0.0
         self._live: dict[str, PartialJson] = {}
         self._resting: list[asyncio.Future[None]] = []
+        self._reply = ""
+        self._saved = True
+        # A click may be late: an id is given once, also after its message was removed.
+        self._ids = {part.id for known in self.conversation.messages for part in known.parts}
 
     # --- events -----------------------------------------------------------------------------
 
@@ -116,8 +123,18 @@ class Ring:
 
     def _apply(self, event: ev.Event) -> None:
         self.conversation = reduce(self.conversation, event)
+        if isinstance(event, ev.PartAdded):
+            self._ids.add(event.part.id)
+        elif isinstance(event, ev.MessageAdded):
+            self._ids.update(part.id for part in event.message.parts)
         for listener in tuple(self._listeners):
+            self._tell(listener, event)
+
+    def _tell(self, listener: Listener, event: ev.Event) -> None:
+        try:
             listener(event, self.conversation)
+        except Exception:  # a listener that fails takes nothing from the others
+            _log.exception("A listener of the chat failed at %r.", event.type)
 
     def _emit_from_anywhere(self, event: ev.Event) -> None:
         """Take in what a tool's thread says; what comes after the call's end is dropped."""
@@ -167,8 +184,7 @@ class Ring:
 
     def _rest(self) -> None:
         self._live.clear()
-        if self.save is not None:
-            self.save(self.conversation)
+        self._save()
         resting, self._resting = self._resting, []
         for future in resting:
             if not future.done():
@@ -182,27 +198,61 @@ class Ring:
         self._resting.append(future)
         await future
 
-    def _start(self, step: Step) -> None:
-        if self.save is not None:
+    def _save(self) -> None:
+        """Keep the conversation; where that fails the person is told once, and the chat goes on."""
+        if self.save is None:
+            return
+        try:
             self.save(self.conversation)
+        except Exception as error:  # noqa: BLE001 - a full disk, a folder that is gone
+            if self._saved:
+                self.notice(f"This chat could not be saved. {explain(error)}", level="error")
+            self._saved = False
+        else:
+            self._saved = True
+
+    def _start(self, step: Step) -> None:
+        self._save()
         work = self._work(step)
         task = self.engine.loop.create_task(work, name=f"nbtools {step}")
         self._tasks[step] = task
         task.add_done_callback(lambda done: self._finished(step, done))
 
     def _finished(self, step: Step, task: asyncio.Task[None]) -> None:
-        if self._tasks.get(step) is task:
-            del self._tasks[step]
-        if not task.cancelled() and (error := task.exception()) is not None:
-            self._report(error)
+        error = asyncio.CancelledError() if task.cancelled() else task.exception()
+        if self._tasks.get(step) is not task:
+            return  # whoever dropped it has gone on
+        del self._tasks[step]
+        if error is not None:
+            self._report(step, error)
         self.advance()
 
-    def _report(self, error: BaseException) -> None:
+    def _report(self, step: Step, error: BaseException) -> None:
         """Show a fault of nbtools itself, and go on: nothing the person had is lost."""
-        failed = ProviderError(f"nbtools failed: {type(error).__name__}: {error}")
+        _log.error("The step %r failed.", step, exc_info=error)
+        self.halt()
+        self.error = ProviderError(f"nbtools failed: {explain(error)}")
+        self._apply(ev.RequestFailed(failure=runner.failure(self.error)))
+
+    def halt(self) -> None:
+        """Close every open call, then the reply, then what runs."""
         self.close_open("cancelled")
-        self.error = failed
-        self._apply(ev.RequestFailed(failure=runner.failure(failed)))
+        self._end_reply()
+        for step in tuple(self._tasks):
+            self._drop(step)
+
+    def _end_reply(self) -> None:
+        """Mark where the turn was stopped, so that the planner asks nothing more of the model."""
+        self._reply = ""
+        last = planner.last_said(self.conversation)
+        steps = planner.next_steps(self.conversation, **self._limits())
+        if last is None or not (steps or planner.is_open(last)):
+            return
+        message_id = last.id
+        if last.role == "user":
+            message_id = self.new_id("m")
+            self._apply(ev.MessageStarted(message=message_id, time=time.time()))
+        self._apply(ev.MessageEnded(message=message_id, finish="stopped", time=time.time()))
 
     def _work(self, step: Step) -> Coroutine[Any, Any, None]:
         if isinstance(step, Ask):
@@ -240,12 +290,20 @@ class Ring:
 
     async def _ask(self, tools: bool) -> None:
         settings = self.settings
-        message_id = self.new_id("m")
+        self._reply = message_id = self.new_id("m")
         label = settings.provider.label
         self._apply(ev.MessageStarted(message=message_id, model=label, time=time.time()))
         self._set_status()
-        assembly = Assembly(message_id, self._taken, lambda: self.new_id("p"))
-        self.error = await self._send(assembly, tools=tools)
+        assembly = Assembly(message_id, self._ids.__contains__, lambda: self.new_id("p"))
+
+        def hear(event: ev.Event) -> None:
+            if self._reply == message_id:  # a provider may speak on after it was stopped
+                self.emit(event)
+
+        error = await self._send(assembly, hear, tools=tools)
+        if self._reply != message_id:
+            return
+        self.error, self._reply = error, ""
         if not find_message(self.conversation, message_id).parts and self.error is not None:
             self._apply(ev.MessagesRemoved(messages=(message_id,)))
         if self.error is not None:
@@ -253,7 +311,9 @@ class Ring:
         else:
             self._note_finish(find_message(self.conversation, message_id))
 
-    async def _send(self, assembly: Assembly, *, tools: bool) -> ProviderError | None:
+    async def _send(
+        self, assembly: Assembly, hear: Callable[[ev.Event], None], *, tools: bool
+    ) -> ProviderError | None:
         settings = self.settings
         try:
             sent = history.prepare(self.conversation)
@@ -265,19 +325,13 @@ class Ring:
             )
         except ProviderError as error:
             assembly.fault = error
-            self.emit(replace(assembly.end(), time=time.time()))
+            hear(assembly.end(time.time()))
             return error
-        return await runner.request(settings.provider, question, assembly, self.emit)
-
-    def _taken(self, part_id: str) -> bool:
-        self.flush()
-        return any(
-            part.id == part_id for message in self.conversation.messages for part in message.parts
-        )
+        return await runner.request(settings.provider, question, assembly, hear)
 
     def _note_finish(self, message: Message) -> None:
         text = _FINISH_NOTES.get(message.finish, "")
-        if not text and message.finish == "stop" and not message.parts:
+        if not text and message.finish in ENDED_WELL and not message.parts:
             text = "The model gave an empty answer."
         if text:
             self.notice(text, level="warning", message=message.id)
@@ -289,10 +343,7 @@ class Ring:
             self.emit(ev.PartAdded(message=message, part=note))
         else:
             alone = Message(id=self.new_id("m"), role="user", parts=(note,), time=time.time())
-            error = self.conversation.error
             self.emit(ev.MessageAdded(message=alone))
-            if error is not None:  # a notice is no new question: the failure still stands
-                self._apply(ev.RequestFailed(failure=error))
 
     def close_open(self, outcome: Any, reason: str = "") -> None:
         """End every call that is not final; a call being written ends with its reply."""

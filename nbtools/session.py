@@ -22,10 +22,10 @@ from nbtools.messages import (
     ToolCall,
 )
 from nbtools.outcomes import sentence
-from nbtools.planner import Ask, Run
+from nbtools.planner import Run
 from nbtools.reducer import find_call, find_message
 from nbtools.ring import Ring
-from nbtools.slash import parse_slash
+from nbtools.slash import parse_slash, slash_name
 from nbtools.tools import Tool
 
 
@@ -42,8 +42,8 @@ class Session(Ring):
             ChatBusy: An answer is under way.
         """
         self.expect_rest("send")
-        self.close_open("unanswered")
         direct = self._direct_call(parts)
+        self.close_open("unanswered")
         message = direct or Message(id=self.new_id("m"), role="user", parts=parts, time=time.time())
         self.error = None
         self.emit(ev.MessageAdded(message=message))
@@ -57,8 +57,9 @@ class Session(Ring):
         """Read `/tool name=value`: the person calls a tool, whatever the model is."""
         if self.settings.provider.slash or len(parts) != 1 or not isinstance(parts[0], Text):
             return None
-        slash = parse_slash(parts[0].text)
-        if slash is None or slash.name not in self.settings.tools:
+        text = parts[0].text
+        slash = parse_slash(text) if slash_name(text) in self.settings.tools else None
+        if slash is None:
             return None
         return runner.user_call(self.new_id("m"), self.new_id("c"), slash.name, slash.args)
 
@@ -189,7 +190,9 @@ class Session(Ring):
             names = ", ".join(f"{call.tool} ({call.id})" for call in waiting)
             raise ChatWaiting(f"These calls are open: {names}. Decide or answer them first.")
         if self.conversation.error or planner.unsent(self.conversation):
-            self._start(Ask())
+            limit = self.settings.max_roundtrips
+            for step in planner.question(self.conversation, max_roundtrips=limit):
+                self._start(step)
         self._set_status()
 
     def stop(self) -> None:
@@ -197,24 +200,8 @@ class Session(Ring):
         self.flush()
         if self.conversation.status == "ready" and not self._tasks:
             return
-        self.close_open("cancelled")
-        self._end_reply()
-        for step in tuple(self._tasks):
-            self._drop(step)
+        self.halt()
         self._set_status()
-
-    def _end_reply(self) -> None:
-        """Mark where the user stopped, so that the planner asks nothing more of the model."""
-        steps = planner.next_steps(self.conversation, **self._limits())
-        last = self.conversation.messages[-1] if self.conversation.messages else None
-        if last is not None and last.role == "assistant" and (planner.is_open(last) or steps):
-            message_id = last.id
-        elif steps:
-            message_id = self.new_id("m")
-            self._apply(ev.MessageStarted(message=message_id, time=time.time()))
-        else:
-            return
-        self._apply(ev.MessageEnded(message=message_id, finish="stopped", time=time.time()))
 
     def clear(self) -> None:
         """Empty the conversation; what is open is closed first."""

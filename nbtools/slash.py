@@ -22,6 +22,12 @@ class Slash:
     args: dict[str, Json]
 
 
+def slash_name(text: str) -> str:
+    """Return the name of the tool that a text would call, "" if it is no such call."""
+    head = _NAME.match(text)
+    return head[1] if head is not None else ""
+
+
 def parse_slash(text: str) -> Slash | None:
     """Read a call that somebody typed.
 

@@ -1,0 +1,64 @@
+"""JSON that cannot be changed in place.
+
+What a conversation holds is what the page shows and what an approval names; a list or dict that
+somebody changed behind its back would run something else. Readers that need their own get a copy.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from nbtools.messages import Json
+
+
+def freeze(value: Json) -> Json:
+    """Make JSON that refuses to be changed.
+
+    Args:
+        value: JSON; what is frozen already is returned as it is.
+
+    Returns:
+        An equal value; its dicts and lists, at every depth, raise `TypeError` when changed.
+    """
+    if isinstance(value, FrozenDict | FrozenList):
+        return value
+    if isinstance(value, dict):
+        return FrozenDict((key, freeze(item)) for key, item in value.items())
+    if isinstance(value, list | tuple):
+        return FrozenList(freeze(item) for item in value)
+    return value
+
+
+def thaw(value: Json) -> Json:
+    """Copy JSON into plain dicts and lists, which may be changed."""
+    if isinstance(value, dict):
+        return {key: thaw(item) for key, item in value.items()}
+    return [thaw(item) for item in value] if isinstance(value, list) else value
+
+
+def _refuse(value: object, *_: object, **__: object) -> NoReturn:
+    kind = "dict" if isinstance(value, dict) else "list"
+    raise TypeError(
+        f"This {kind} is a part of the conversation, which shows it as it is; change a copy of it."
+    )
+
+
+class FrozenDict(dict[str, Any]):
+    """A dict that refuses to be changed."""
+
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return freeze, (thaw(self),)
+
+
+class FrozenList(list[Any]):
+    """A list that refuses to be changed."""
+
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
+    append = extend = insert = pop = remove = _refuse
+    clear = reverse = sort = _refuse
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return freeze, (thaw(self),)
