@@ -17,7 +17,8 @@ from nbtools.assembly import Assembly
 from nbtools.codec import digest, dumps, plain
 from nbtools.display import Figures, bundle, capture, figures, preview, tell, together
 from nbtools.errors import InvalidArguments, ProviderError, StreamError
-from nbtools.executors import in_main, in_worker
+from nbtools.executors import Ended, in_main, in_worker
+from nbtools.frozen import freeze, thaw
 from nbtools.messages import (
     Decision,
     Failure,
@@ -39,6 +40,9 @@ POLICY_TIMEOUT = 10.0
 
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 """Types whose faces cost nothing to write."""
+
+WHOLE = 1 << 30
+"""Characters of arguments; nothing of them may be left out, or something else would run."""
 
 LONGEST_OUTPUT = 64_000
 """Characters that one call may print to its card."""
@@ -90,15 +94,23 @@ async def request(
                 emit(event)
     except ProviderError as error:
         assembly.fault = error
-    except Exception as error:  # noqa: BLE001 - a provider of the user's own may raise anything
+    except BaseException as error:  # noqa: BLE001 - a provider of the user's own may raise anything
+        if _is_cancelled():
+            raise
         assembly.fault = StreamError(f"The model's provider failed: {explain(error)}")
-    end = assembly.end()
-    emit(replace(end, time=time.time()))
+    end = assembly.end(time.time())
+    emit(end)
     if assembly.fault is None and end.finish == "cut":
         return StreamError(
             "The answer broke off before its end.", hint="What had arrived is kept; ask again."
         )
     return assembly.fault
+
+
+def _is_cancelled() -> bool:
+    """Say whether this very task was cancelled; foreign code may raise `CancelledError` too."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def failure(error: ProviderError) -> Failure:
@@ -129,9 +141,11 @@ async def prepare(
     if tool is None:
         return _ended(call, "unknown", _no_such_tool(call.tool, settings.tools))
     try:
-        args = tool.check(parse_arguments(call.raw))
+        args = freeze(tool.check(parse_arguments(call.raw)))
     except InvalidArguments as error:
         return _ended(call, "invalid", error.text)
+    except Exception as error:  # noqa: BLE001 - a type of the user's own may raise anything
+        return _ended(call, "invalid", explain(error, tool.errors))
     known = replace(call, args=args, digest=digest(tool.name, args))
     if again := repeated(known, known.digest):
         reason = f"the same call failed before in the same way ({again}). Do not repeat it."
@@ -196,7 +210,9 @@ async def _verdict(policy: Policy, call: ToolCall) -> object:
         async with asyncio.timeout(POLICY_TIMEOUT):
             said = await in_worker(lambda: policy(call))
             return await said if inspect.isawaitable(said) else said
-    except Exception:  # noqa: BLE001 - whatever goes wrong in a policy, the person is asked
+    except BaseException:  # noqa: BLE001 - whatever goes wrong in a policy, the person is asked
+        if _is_cancelled():
+            raise
         return True
 
 
@@ -222,11 +238,12 @@ async def run(
             async with clock:
                 value = await _execute(call, tool, settings, sink, clock)
             return await _settled(call, value, keep, sink, opened)
-    except asyncio.CancelledError:
-        raise
-    except (KeyboardInterrupt, SystemExit) as error:
-        return _ended(call, "cancelled", f"It was ended by {type(error).__name__}.")
+    except (KeyboardInterrupt, SystemExit, Ended) as error:
+        cause = error.cause if isinstance(error, Ended) else error
+        return _ended(call, "cancelled", f"It was ended by {type(cause).__name__}.")
     except BaseException as error:  # noqa: BLE001 - a tool may raise anything; siblings go on
+        if _is_cancelled():
+            raise
         if clock.expired():
             return _ended(call, "timeout", f"It took over {tool.timeout:g} s.")
         return _raised(call, tool, error)
@@ -332,7 +349,7 @@ async def _execute(
         return await in_main(function, on_wait=on_wait)
 
     workers = in_main_thread if tool.thread == "main" else in_worker
-    return await invoke(tool, dict(call.args or {}), context, sink, workers)
+    return await invoke(tool, thaw(call.args or {}), context, sink, workers)
 
 
 async def _handle(handler: Handler, call: ToolCall, context: ToolContext[Any]) -> object:
@@ -378,9 +395,13 @@ def _no_such_tool(name: str, tools: Mapping[str, Tool]) -> str:
 
 
 def user_call(
-    message_id: str, call_id: str, tool: str, args: Mapping[str, Json], again: str = ""
+    message_id: str, call_id: str, tool: str, raw: str, again: str = ""
 ) -> Message:
     """Build the message by which a person calls a tool directly."""
-    sent = plain(dict(args))
-    call = ToolCall(id=call_id, tool=tool, raw=dumps(sent), args=sent, origin="user", again=again)
+    call = ToolCall(id=call_id, tool=tool, raw=raw, origin="user", again=again)
     return Message(id=message_id, role="user", parts=(call,), time=time.time())
+
+
+def write_args(args: Mapping[str, object]) -> str:
+    """Write arguments that a program gave as the JSON text of a call, whole."""
+    return dumps(plain(dict(args), limit=WHOLE, depth=100))

@@ -24,6 +24,8 @@ from nbtools.messages import (
     ToolCall,
 )
 
+TABLE = "application/vnd.nbtools.table+json"
+SEVERAL = "application/vnd.nbtools.several+json"
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 LARGEST_PICTURE = 700_000
 """Characters of base64 up to which a picture is kept in the transcript."""
@@ -134,28 +136,29 @@ def _call_body(call: ToolCall) -> Iterator[str]:
     if call.state == "error":
         yield _block(call.error)
     elif call.display:
-        yield _bundle(call.display, call.value)
+        yield _bundle(call.display)
 
 
-def _bundle(shown: Mapping[str, Json], value: Json) -> str:
+def _bundle(shown: Mapping[str, Json]) -> str:
+    if several := shown.get(SEVERAL):
+        return "".join(map(_bundle, several))
     for mime in PICTURES:
         if picture := _picture(mime, shown.get(mime)):
             return picture
-    return _table(value) or _block(str(shown.get("text/plain", "")))
+    return _table(shown.get(TABLE)) or _block(str(shown.get("text/plain", "")))
 
 
 def _table(value: Json) -> str:
-    """Draw the preview of a table from its values, never from somebody's HTML."""
-    if not isinstance(value, dict) or not {"columns", "rows"} <= value.keys():
-        return ""
-    if not all(isinstance(row, list) for row in value["rows"]):
+    """Draw a table from its values, never from somebody's HTML."""
+    if value is None:
         return ""
     head = "".join(f"<th>{escape(str(name))}</th>" for name in value["columns"])
     rows = "".join(
         "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>"
         for row in value["rows"]
     )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    note = f"<p>{escape(value['note'])}</p>" if value.get("note") else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}"
 
 
 def _picture(mime: str, content: object) -> str:

@@ -74,9 +74,26 @@ def test_a_container_is_json_and_text():
     }
 
 
+def test_a_list_of_flat_records_is_a_table_too():
+    shown = bundle([{"day": "Mon", "low": 3}, {"day": "Tue", "high": None}])
+    assert shown["application/vnd.nbtools.table+json"] == {
+        "columns": ["day", "low", "high"],
+        "rows": [["Mon", 3, None], ["Tue", None, None]],
+        "note": "",
+    }
+    assert shown["application/json"] == [{"day": "Mon", "low": 3}, {"day": "Tue", "high": None}]
+    assert "application/vnd.nbtools.table+json" not in bundle([{"deep": [1]}])
+
+
 def test_a_data_frame_is_a_table_and_text():
     shown = bundle(pd.DataFrame({"a": [1, 2], "b": ["<i>", "y"]}))
-    assert sorted(shown) == ["text/html", "text/plain"]
+    assert sorted(shown) == ["application/vnd.nbtools.table+json", "text/html", "text/plain"]
+    assert shown["application/vnd.nbtools.table+json"] == {
+        "shape": [2, 2],
+        "columns": ["a", "b"],
+        "rows": [[1, "<i>"], [2, "y"]],
+        "note": "2 rows and 2 columns",
+    }
     assert "&lt;i&gt;" in shown["text/html"]
     assert shown["text/html"].endswith("<p>2 rows and 2 columns</p>")
     assert shown["text/plain"].endswith("[2 rows and 2 columns]")

@@ -9,7 +9,7 @@ from typing import Any
 from nbtools.display.mime import PICTURE, finish, is_bundle, picture_type
 from nbtools.display.pictures import draw_png, figure_of
 from nbtools.display.routing import Collected, capture, shell
-from nbtools.display.tables import frame_of, show_frame
+from nbtools.display.tables import frame_of, show_frame, show_records
 from nbtools.display.text import raised, safe_repr
 from nbtools.messages import Json
 from nbtools.plain import plain
@@ -86,6 +86,7 @@ def _show_plain(value: object, limit: int) -> Shown:
     if not isinstance(data, dict | list):
         return {"text/plain": safe_repr(value, limit=limit)}
     return {
+        **show_records(data),
         "application/json": data,
         "text/plain": json.dumps(data, ensure_ascii=False, indent=2),
     }

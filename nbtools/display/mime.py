@@ -28,6 +28,9 @@ _MAGIC = {
 }
 
 
+TABLE = "application/vnd.nbtools.table+json"
+"""A page of rows that the card draws itself: `columns`, `rows`, and a `note` on what is left out."""
+
 SEVERAL = "application/vnd.nbtools.several+json"
 """A list of bundles that are shown one below the other."""
 

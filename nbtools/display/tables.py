@@ -6,6 +6,7 @@ import html
 import sys
 from typing import Any
 
+from nbtools.display.mime import TABLE
 from nbtools.messages import Json
 from nbtools.plain import plain
 
@@ -40,6 +41,7 @@ def show_frame(frame: Any) -> dict[str, object]:
     page = frame.iloc[:ROWS, :COLUMNS]
     note = shape(frame) + ("" if page.shape == frame.shape else f"; shown: {shape(page)}")
     return {
+        TABLE: {**preview_frame(frame), "note": note},
         "text/html": f"{page.to_html(border=0)}\n<p>{html.escape(note)}</p>",
         "text/plain": f"{page.to_string(max_colwidth=200)}\n\n[{note}]",
     }
@@ -56,6 +58,23 @@ def preview_frame(frame: Any) -> dict[str, Json]:
         "columns": plain(names, limit=8_000),
         "rows": plain(rows, limit=32_000),
     }
+
+
+def show_records(data: Json) -> dict[str, Json]:
+    """Show a list of flat objects as a table; nothing for any other JSON."""
+    if not isinstance(data, list) or not data or not all(map(_is_record, data)):
+        return {}
+    columns = list(dict.fromkeys(name for record in data for name in record))
+    if len(columns) > COLUMNS:
+        return {}
+    rows = [[record.get(name) for name in columns] for record in data[:ROWS]]
+    note = "" if len(rows) == len(data) else f"{_count(len(data), 'row')}; shown: {len(rows)}"
+    return {TABLE: {"columns": columns, "rows": rows, "note": note}}
+
+
+def _is_record(item: Json) -> bool:
+    scalars = (str, int, float, bool, type(None))
+    return isinstance(item, dict) and all(isinstance(value, scalars) for value in item.values())
 
 
 def tell_frame(frame: Any) -> str:

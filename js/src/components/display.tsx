@@ -8,6 +8,7 @@ import { chooseFace, type Face, ownFace, pictureUrl } from "../renderers/mime";
 import { JsonTree } from "./jsontree";
 import { LongText } from "./plain";
 import { LightSlot } from "./slot";
+import { DataTable } from "./table";
 import { useView } from "./view";
 
 /** Shows the richest form of a bundle that can be shown here. */
@@ -42,6 +43,16 @@ async function drawForeign(
 }
 
 function OwnFace({ face }: { face: Exclude<Face, Foreign> }) {
+  if (face.kind === "several") {
+    return (
+      <>
+        {face.bundles.map((one, index) => (
+          <Display key={String(index)} bundle={one} />
+        ))}
+      </>
+    );
+  }
+  if (face.kind === "table") return <DataTable table={face.table} />;
   if (face.kind === "picture") return <Picture mime={face.mime} data={face.data} />;
   if (face.kind === "markdown") return <StaticMarkdown text={face.text} />;
   if (face.kind === "json") return <JsonTree value={face.value as never} open={2} />;

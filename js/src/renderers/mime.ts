@@ -6,21 +6,36 @@ import { isRecord } from "../store";
 import type { RenderMime } from "./host";
 
 export const WIDGET = "application/vnd.jupyter.widget-view+json";
+/** A page of rows, which is drawn here: the same look everywhere, and nobody's HTML. */
+export const TABLE = "application/vnd.nbtools.table+json";
+/** Bundles that are shown one below the other. */
+export const SEVERAL = "application/vnd.nbtools.several+json";
 const PICTURES = ["image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml"];
 /** Drawn here even where the host could do it too. */
 const OWN = new Set([...PICTURES, WIDGET, "text/plain", "text/markdown", "application/json"]);
+
+/** What `TABLE` holds. */
+export interface Table {
+  readonly columns: readonly unknown[];
+  readonly rows: readonly (readonly unknown[])[];
+  /** What was left out, in words. */
+  readonly note?: string;
+}
 
 /** How a bundle is shown. */
 export type Face =
   | { readonly kind: "widget"; readonly model: string }
   | { readonly kind: "host"; readonly mime: string }
   | { readonly kind: "picture"; readonly mime: string; readonly data: string | AssetReference }
+  | { readonly kind: "several"; readonly bundles: readonly MimeBundle[] }
+  | { readonly kind: "table"; readonly table: Table }
   | { readonly kind: "markdown" | "text"; readonly text: string }
   | { readonly kind: "json"; readonly value: MimeBundle[string] }
   | { readonly kind: "nothing" };
 
 /** Chooses what to show of a bundle; `host` is the notebook's own renderer, if there is one. */
 export function chooseFace(bundle: MimeBundle, host: RenderMime | undefined): Face {
+  if (Array.isArray(bundle[SEVERAL]) || isTable(bundle[TABLE])) return ownFace(bundle);
   const widget = bundle[WIDGET];
   if (host && isRecord(widget)) return { kind: "widget", model: String(widget.model_id) };
   const mime = host && hostMime(bundle, host);
@@ -29,6 +44,10 @@ export function chooseFace(bundle: MimeBundle, host: RenderMime | undefined): Fa
 
 /** Chooses among what is drawn here, as where the host refuses. */
 export function ownFace(bundle: MimeBundle): Face {
+  const several = bundle[SEVERAL];
+  if (Array.isArray(several)) return { kind: "several", bundles: several.filter(isRecord) };
+  const table = bundle[TABLE];
+  if (isTable(table)) return { kind: "table", table };
   const mime = PICTURES.find((name) => isPictureSource(bundle[name]));
   if (mime) return { kind: "picture", mime, data: bundle[mime] as string | AssetReference };
   if (typeof bundle["text/markdown"] === "string") {
@@ -68,4 +87,13 @@ function hostMime(bundle: MimeBundle, host: RenderMime): string | undefined {
 
 function isPictureSource(value: MimeBundle[string] | undefined): boolean {
   return typeof value === "string" || (isRecord(value) && typeof value.asset === "string");
+}
+
+function isTable(value: unknown): value is Table {
+  return (
+    isRecord(value) &&
+    Array.isArray(value.columns) &&
+    Array.isArray(value.rows) &&
+    value.rows.every(Array.isArray)
+  );
 }
