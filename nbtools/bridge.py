@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -31,6 +32,7 @@ from nbtools.patches import difference, write_message
 from nbtools.protocol import Ack, Op, Snapshot
 from nbtools.publisher import Publisher
 from nbtools.session import Session
+from nbtools.tools.failure import explain
 
 INLINE = 65_536
 """Characters up to which a picture travels inside the state; larger ones are fetched."""
@@ -39,6 +41,8 @@ REMEMBERED = 500
 """How many answers are kept for commands that the page repeats."""
 
 Send = Callable[[dict[str, Any], list[bytes]], None]
+
+_log = logging.getLogger("nbtools")
 
 
 class Bridge:
@@ -210,8 +214,9 @@ class Bridge:
             envelope = cmd.parse_command(payload)
         except CommandError as error:
             command_id = payload.get("id") if isinstance(payload, dict) else None
-            if isinstance(command_id, str):
-                self._acknowledge(_refused(command_id, error))
+            refused = _refused(command_id if isinstance(command_id, str) else "", error)
+            if refused["ack"]:
+                self._acknowledge(refused)
             return
         if isinstance(envelope.command, cmd.Pong):
             self.pong.set()
@@ -228,6 +233,9 @@ class Bridge:
             self._perform(envelope.command)
         except (NbtoolsError, ValueError) as error:
             return _refused(envelope.id, error)
+        except Exception as error:  # noqa: BLE001 - a fault of nbtools; the button must not stay pressed
+            _log.exception("The command %r failed.", envelope.command.command)
+            return _refused(envelope.id, CommandError(f"nbtools failed: {explain(error)}"))
         return {"ack": envelope.id, "ok": True}
 
     def _acknowledge(self, ack: Ack) -> None:
@@ -276,6 +284,7 @@ def _refused(command_id: str, error: Exception) -> Ack:
     word = next((word for kind, word in _WORDS.items() if isinstance(error, kind)), "invalid")
     if isinstance(error, CommandError):
         word = error.error
+    _log.warning("A command of the page was refused (%s): %s", word, error)
     ack: dict[str, Any] = {"ack": command_id, "ok": False, "error": word, "text": str(error)}
     if field := getattr(error, "field", ""):
         ack["field"] = field

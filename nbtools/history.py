@@ -142,6 +142,6 @@ def _closed(call: ToolCall) -> ToolCall:
 def _note(call: ToolCall) -> str:
     """Tell of a call that a person made: the model did not ask for it."""
     what = "ran again" if call.again else "ran"
-    args = dumps(dict(call.args or {}))
+    args = call.raw if call.args is None else dumps(call.args)
     ended = call.told if call.state in FINAL else "It is not finished yet."
     return f"[Note from the program: the user {what} the tool {call.tool!r} with {args}. {ended}]"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Protocol
 
 INTERVAL = 0.05
@@ -18,6 +19,17 @@ class Sender(Protocol):
 
     def flush(self) -> bool:
         """Send at most one message; say whether one was sent."""
+
+
+_log = logging.getLogger("nbtools")
+
+
+def _sent(sender: Sender) -> bool:
+    try:
+        return sender.flush()
+    except Exception:  # noqa: BLE001 - the other chats of the process go on
+        _log.exception("A message to the page could not be sent.")
+        return True
 
 
 class Publisher:
@@ -49,7 +61,7 @@ class Publisher:
             return
         sender = next(iter(self._waiting))
         del self._waiting[sender]
-        if sender.flush():
+        if _sent(sender):
             self._last = self._loop.time()
         if sender.dirty:
             self._waiting[sender] = None

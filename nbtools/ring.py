@@ -133,7 +133,7 @@ class Ring:
     def _tell(self, listener: Listener, event: ev.Event) -> None:
         try:
             listener(event, self.conversation)
-        except Exception:  # a listener that fails takes nothing from the others
+        except Exception:  # noqa: BLE001 - a listener that fails takes nothing from the others
             _log.exception("A listener of the chat failed at %r.", event.type)
 
     def _emit_from_anywhere(self, event: ev.Event) -> None:
@@ -327,7 +327,12 @@ class Ring:
             assembly.fault = error
             hear(assembly.end(time.time()))
             return error
-        return await runner.request(settings.provider, question, assembly, hear)
+        return await runner.request(settings.provider, question, assembly, hear, self._say_wait)
+
+    def _say_wait(self, seconds: float, why: str) -> None:
+        """Say on the page why the chat holds still before it tries again."""
+        if self._reply:
+            self.notice(f"Waiting {seconds:.0f} s to try again: {why}", message=self._reply)
 
     def _note_finish(self, message: Message) -> None:
         text = _FINISH_NOTES.get(message.finish, "")

@@ -75,7 +75,11 @@ class Settings:
 
 
 async def request(
-    provider: Provider, question: Request, assembly: Assembly, emit: Emit
+    provider: Provider,
+    question: Request,
+    assembly: Assembly,
+    emit: Emit,
+    on_wait: Callable[[float, str], None],
 ) -> ProviderError | None:
     """Ask the model once and emit its reply.
 
@@ -84,17 +88,18 @@ async def request(
         question: What it is sent.
         assembly: Turns what it says into events of one message.
         emit: Takes them.
+        on_wait: Is told before each wait for another try: its seconds, and why.
 
     Returns:
         Why the reply failed, or None; a reply that broke off is a failure too.
     """
     try:
-        async for said in provider.stream(question):
+        async for said in provider.stream(question, on_wait=on_wait):
             for event in assembly.feed(said):
                 emit(event)
     except ProviderError as error:
         assembly.fault = error
-    except BaseException as error:  # noqa: BLE001 - a provider of the user's own may raise anything
+    except BaseException as error:
         if _is_cancelled():
             raise
         assembly.fault = StreamError(f"The model's provider failed: {explain(error)}")
@@ -210,7 +215,7 @@ async def _verdict(policy: Policy, call: ToolCall) -> object:
         async with asyncio.timeout(POLICY_TIMEOUT):
             said = await in_worker(lambda: policy(call))
             return await said if inspect.isawaitable(said) else said
-    except BaseException:  # noqa: BLE001 - whatever goes wrong in a policy, the person is asked
+    except BaseException:
         if _is_cancelled():
             raise
         return True
@@ -241,7 +246,7 @@ async def run(
     except (KeyboardInterrupt, SystemExit, Ended) as error:
         cause = error.cause if isinstance(error, Ended) else error
         return _ended(call, "cancelled", f"It was ended by {type(cause).__name__}.")
-    except BaseException as error:  # noqa: BLE001 - a tool may raise anything; siblings go on
+    except BaseException as error:
         if _is_cancelled():
             raise
         if clock.expired():
@@ -394,9 +399,7 @@ def _no_such_tool(name: str, tools: Mapping[str, Tool]) -> str:
     return f"{name[:100]!r} is not a tool. The tools are: {known}."
 
 
-def user_call(
-    message_id: str, call_id: str, tool: str, raw: str, again: str = ""
-) -> Message:
+def user_call(message_id: str, call_id: str, tool: str, raw: str, again: str = "") -> Message:
     """Build the message by which a person calls a tool directly."""
     call = ToolCall(id=call_id, tool=tool, raw=raw, origin="user", again=again)
     return Message(id=message_id, role="user", parts=(call,), time=time.time())

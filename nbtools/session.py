@@ -9,11 +9,12 @@ from dataclasses import replace
 from nbtools import events as ev
 from nbtools import planner, runner
 from nbtools.codec import digest
-from nbtools.errors import AlreadyDecided, ChatBusy, ChatWaiting
+from nbtools.errors import AlreadyDecided, ChatBusy, ChatWaiting, IllegalMove
 from nbtools.messages import (
     FINAL,
     Decider,
     Decision,
+    Failure,
     File,
     Json,
     Message,
@@ -23,7 +24,7 @@ from nbtools.messages import (
 )
 from nbtools.outcomes import sentence
 from nbtools.planner import Run
-from nbtools.reducer import find_call, find_message
+from nbtools.reducer import find_call, find_message, is_question
 from nbtools.ring import Ring
 from nbtools.slash import parse_slash, slash_name
 from nbtools.tools import Tool
@@ -34,6 +35,14 @@ class Session(Ring):
 
     Every method is called on the engine's loop.
     """
+
+    def take_up(self) -> None:
+        """Begin with a conversation that was saved: nothing is sent or run by itself."""
+        last = planner.last_said(self.conversation)
+        under_way = planner.next_steps(self.conversation, **self._limits())
+        if self.conversation.error is None and (under_way or (last and last.finish == "cut")):
+            self._apply(ev.RequestFailed(failure=_BROKE_OFF))
+        self._set_status()
 
     def send(self, parts: tuple[Part, ...]) -> None:
         """Say something to the model; what still waits is closed as not answered.
@@ -61,7 +70,8 @@ class Session(Ring):
         slash = parse_slash(text) if slash_name(text) in self.settings.tools else None
         if slash is None:
             return None
-        return runner.user_call(self.new_id("m"), self.new_id("c"), slash.name, slash.args)
+        raw = runner.write_args(slash.args)
+        return runner.user_call(self.new_id("m"), self.new_id("c"), slash.name, raw)
 
     def approve(
         self,
@@ -172,8 +182,9 @@ class Session(Ring):
             raise AlreadyDecided("This call is not over yet; it can be run again afterwards.")
         self.expect_rest("run a call again")
         again = self.new_id("c")
-        chosen = dict(call.args or {}) if args is None else args
-        message = runner.user_call(self.new_id("m"), again, call.tool, chosen, again=call.id)
+        message = runner.user_call(
+            self.new_id("m"), again, call.tool, _raw_again(call, args), again=call.id
+        )
         self.emit(ev.MessageAdded(message=message))
         self.advance()
         return again
@@ -214,18 +225,20 @@ class Session(Ring):
         self._set_status()
 
     def restart_at(self, message_id: str, text: str | None) -> None:
-        """Go back to a user message: with another `text` to edit it, with None to ask again.
+        """Go back to a question: with another `text` to edit it, with None to ask again.
+
+        Args:
+            message_id: The question, or an answer to it.
+            text: What is asked in its place.
 
         Raises:
             ChatBusy: An answer is under way.
-            IllegalMove: There is no such message.
+            IllegalMove: There is no such message, or no question before it.
         """
         self.expect_rest("edit the conversation")
+        index = self._question_index(message_id)
         self.close_open("unanswered")
         messages = self.conversation.messages
-        index = messages.index(find_message(self.conversation, message_id))
-        while messages[index].role != "user" and index > 0:
-            index -= 1
         asked = messages[index]
         self._apply(ev.MessagesRemoved(messages=tuple(known.id for known in messages[index:])))
         if text is not None:
@@ -235,14 +248,24 @@ class Session(Ring):
         self.emit(ev.MessageAdded(message=asked))
         self.advance()
 
+    def _question_index(self, message_id: str) -> int:
+        messages = self.conversation.messages
+        index = messages.index(find_message(self.conversation, message_id))
+        for place in range(index, -1, -1):
+            if is_question(messages[place]):
+                return place
+        raise IllegalMove(f"Message {message_id!r} answers no question that could be asked again.")
+
     def _find(self, call_id: str) -> ToolCall:
         return find_call(self.conversation, call_id)
 
-    def drop_unknown(self) -> None:
-        """End pending calls whose tool is gone."""
+    def drop_unknown(self, before: Mapping[str, Tool]) -> None:
+        """End pending calls whose tool is gone, or is another one than in `before`."""
         for call in planner.open_calls(self.conversation):
-            if call.tool not in self.settings.tools:
-                self._close(call, "unknown", f"{call.tool!r} is not among the tools any more.")
+            tool, old = self.settings.tools.get(call.tool), before.get(call.tool)
+            if tool is None or old is None or tool.fingerprint != old.fingerprint:
+                reason = f"{call.tool!r} is not among the tools any more, or has changed."
+                self._close(call, "unknown", reason)
 
     def expect_rest(self, verb: str) -> None:
         """Raise `ChatBusy` while an answer is under way."""
@@ -256,6 +279,14 @@ class Session(Ring):
         raise AlreadyDecided(_why_not(call, waiting))
 
 
+_BROKE_OFF = Failure(
+    kind="StreamError",
+    text="The program ended before the answer came.",
+    hint="Ask again to go on.",
+    retry=True,
+)
+
+
 def _edited(call: ToolCall, tool: Tool, args: Mapping[str, Json]) -> ToolCall:
     """Put other arguments in the place of those that the model proposed, which are kept."""
     checked = tool.check(args)
@@ -263,6 +294,14 @@ def _edited(call: ToolCall, tool: Tool, args: Mapping[str, Json]) -> ToolCall:
         return call
     proposed = call.proposed or call.args
     return replace(call, args=checked, proposed=proposed, digest=digest(tool.name, checked))
+
+
+def _raw_again(call: ToolCall, args: Mapping[str, Json] | None) -> str:
+    """Write the arguments for another run: never what was only half read of the first ones."""
+    if args is not None:
+        return runner.write_args(args)
+    was_checked = bool(call.digest)
+    return runner.write_args(call.args or {}) if was_checked else call.raw
 
 
 def _why_not(call: ToolCall, wanted: str) -> str:

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from nbtools.codec import decode_conversation, dumps, encode
-from nbtools.messages import FINAL, Conversation, Message, Outcome, Part, ToolCall
+from nbtools.messages import (
+    ENDED_WELL,
+    FINAL,
+    Conversation,
+    Finish,
+    Message,
+    Outcome,
+    Part,
+    ToolCall,
+)
 from nbtools.outcomes import sentence
 
 FORMAT = 1
@@ -66,24 +76,45 @@ def load(path: Path, fingerprints: Mapping[str, str]) -> Conversation:
         for name, mark in fingerprints.items()
         if isinstance(known, dict) and known.get(name) == mark
     }
-    messages = tuple(_settle_message(message, same) for message in conversation.messages)
+    messages = tuple(_settle_message(message, same) for message in _with_own_ids(conversation))
     kept = tuple(message for message in messages if message.parts or message.role == "user")
     return replace(conversation, messages=kept)
 
 
+def _with_own_ids(conversation: Conversation) -> Iterator[Message]:
+    """Give each message and part an id of its own, where a file gives one twice."""
+    taken: set[str] = set()
+
+    def own(wanted: str) -> str:
+        made = next(name for name in _names(wanted) if name not in taken)
+        taken.add(made)
+        return made
+
+    for message in conversation.messages:
+        parts = tuple(replace(part, id=own(part.id)) for part in message.parts)
+        yield replace(message, id=own(message.id), parts=parts)
+
+
+def _names(wanted: str) -> Iterator[str]:
+    if wanted:
+        yield wanted
+    yield from (f"{wanted or 'id'}-{number}" for number in itertools.count(2))
+
+
 def _settle_message(message: Message, same: set[str]) -> Message:
-    finish = message.finish
+    finish: Finish = message.finish
     if message.role == "assistant" and not finish:
         finish = "cut"
-    parts = tuple(_settle_part(part, same) for part in message.parts)
+    readable = message.role == "user" or finish in ENDED_WELL
+    parts = tuple(_settle_part(part, same, readable=readable) for part in message.parts)
     return replace(message, parts=parts, finish=finish)
 
 
-def _settle_part(part: Part, same: set[str]) -> Part:
+def _settle_part(part: Part, same: set[str], *, readable: bool) -> Part:
     if not isinstance(part, ToolCall) or part.state in FINAL:
         return part
     ends: Mapping[str, Outcome] = {"streaming": "incomplete", "running": "interrupted"}
-    outcome = ends.get(part.state)
+    outcome = ends.get(part.state) if readable else "incomplete"
     if outcome is None and part.tool in same:
         return part
     reason = "" if outcome else f"{part.tool!r} is not among the tools, or has changed."

@@ -123,7 +123,8 @@ class Turn:
 
     async def _wait(self) -> Turn:
         try:
-            await asyncio.wrap_future(self._rested)
+            # Shielded: another wait for this turn goes on, and `done` keeps its meaning.
+            await asyncio.shield(asyncio.wrap_future(self._rested))
         except (asyncio.CancelledError, KeyboardInterrupt):
             self._session.engine.post(self._session.stop)
             raise

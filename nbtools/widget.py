@@ -12,6 +12,7 @@ import mimetypes
 import secrets
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -25,7 +26,7 @@ from nbtools.asking import Approve, Asking
 from nbtools.bridge import Bridge
 from nbtools.drawing import Drawer
 from nbtools.errors import NbtoolsError
-from nbtools.executors import engine, remember_main
+from nbtools.executors import engine, in_worker, remember_main
 from nbtools.frontend import (
     Runtime,
     free_children,
@@ -43,6 +44,7 @@ from nbtools.results import Results
 from nbtools.runner import Handler, Policy, Settings
 from nbtools.session import Session
 from nbtools.tools import Tool, collect
+from nbtools.tools.failure import explain
 from nbtools.turns import CallHandle, Calls, Turn, all_calls, on_engine, total_usage
 
 BOOT = secrets.token_hex(6)
@@ -121,7 +123,8 @@ class Chat(anywidget.AnyWidget):
         super().__init__(assets=runtime, version=version_of(runtime.code))
         self.on_msg(_handle_message)
         on_engine(self._session, self._publish_renderers)
-        on_engine(self._session, self._session.advance)
+        if conversation is not None:
+            on_engine(self._session, self._session.take_up)
         _close_earlier(self)
 
     # --- the face: talking --------------------------------------------------------------------
@@ -488,18 +491,24 @@ class Chat(anywidget.AnyWidget):
     def _act(self, call_id: str, changes: dict[str, Any]) -> None:
         if self._on_act is None:
             raise NbtoolsError("This chat has no on_act that takes what a renderer sends.")
-        handle = self.calls[call_id]
-        handler = self._on_act
-        loop = self._session.engine.loop
-        loop.run_in_executor(None, lambda: handler(handle, changes))
+        handle, handler, session = self.calls[call_id], self._on_act, self._session
+
+        async def tell() -> None:
+            try:
+                await in_worker(lambda: handler(handle, changes), name="on_act")
+            except Exception as error:  # noqa: BLE001 - the user's code may raise anything
+                session.notice(f"on_act failed. {explain(error)}", level="error")
+
+        session.engine.submit(tell())
 
     def _change(self, notice: str, **changes: Any) -> None:
         def change() -> None:
             session = self._session
             session.expect_rest("change this")
-            session.settings = _replaced(session.settings, changes)
+            before = session.settings.tools
+            session.settings = replace(session.settings, **changes)
             self._registry.tools = session.settings.tools
-            session.drop_unknown()
+            session.drop_unknown(before)
             session.notice(notice)
             session.advance()
             self._publish_renderers()
@@ -517,13 +526,13 @@ class Chat(anywidget.AnyWidget):
         return on_engine(self._session, lambda: make(text, tuple(files)))
 
     def _file(self, part: Path | File) -> File:
+        made = on_engine(self._session, lambda: self._session.new_id("f"))
         if isinstance(part, File):
-            return part
+            return replace(part, id=made)  # the same file may be sent twice
         if not isinstance(part, Path):
             raise TypeError(f"A message holds texts, paths and File parts, not {part!r}.")
         mime = mimetypes.guess_type(part.name)[0] or "application/octet-stream"
         content = base64.b64encode(part.read_bytes()).decode()
-        made = on_engine(self._session, lambda: self._session.new_id("f"))
         return File(id=made, mime=mime, name=part.name, data=content)
 
     def _autosave(self, path: str | Path | None) -> None:
@@ -572,12 +581,6 @@ def _close_earlier(chat: Chat) -> None:
 
 def _fingerprints(tools: Mapping[str, Tool]) -> dict[str, str]:
     return {name: tool.fingerprint for name, tool in tools.items()}
-
-
-def _replaced(settings: Settings, changes: Mapping[str, Any]) -> Settings:
-    for name, value in changes.items():
-        setattr(settings, name, value)
-    return settings
 
 
 def _count(name: str, value: int) -> int:
