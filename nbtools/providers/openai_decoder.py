@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from nbtools.errors import ProviderError, StreamError
-from nbtools.events import (
-    ModelArgs,
-    ModelEvent,
-    ModelFault,
-    ModelFinish,
-    ModelPart,
-    ModelReasoning,
-    ModelRefusal,
-    ModelText,
-    ModelUsage,
-)
-from nbtools.messages import Finish, Source, Usage
-from nbtools.providers.bodies import json_reader, parse, unreadable
-from nbtools.providers.failures import Report, error_of, read_report
+from nbtools.events import ModelEvent, ModelReasoning, ModelRefusal, ModelText
+from nbtools.messages import Finish
+from nbtools.providers.decoding import BodyDecoder
+from nbtools.providers.failures import Report, read_report
 from nbtools.providers.openai_calls import Calls
 from nbtools.providers.openai_fields import (
     images_of,
@@ -29,7 +18,6 @@ from nbtools.providers.openai_fields import (
     sources_of,
     usage_of,
 )
-from nbtools.providers.sse import LIMIT, EventReader
 
 _FINISHES: Mapping[str, Finish] = {
     "length": "length",
@@ -39,144 +27,28 @@ _FINISHES: Mapping[str, Finish] = {
     "safety": "filter",
     "sensitive": "filter",
 }
-_GROWING = (ModelText, ModelReasoning, ModelArgs)
 _ENDED = frozenset({"", "stop", "tool_calls", "function_call"})
 _BROKEN = frozenset({"error", "network_error", "insufficient_system_resource"})
 
 
-class Decoder:
-    """Turns the bytes of one reply into events; it never raises, whatever the bytes are.
+class Decoder(BodyDecoder):
+    """Reads a Chat Completions answer; see `BodyDecoder`.
 
     Args:
         names: The names that tools have on the wire, each with the tool's own name.
     """
 
     def __init__(self, names: Mapping[str, str] | None = None) -> None:
-        self._take: Callable[[bytes], list[ModelEvent]] = self._sniff
-        self._reader = EventReader()
-        self._body = bytearray()
-        self._loads: Callable[[bytes], Any] = json_reader()
+        super().__init__()
         self._calls = Calls(names or {})
-        self._usage: Usage | None = None
-        self._sources: dict[str, str] = {}
-        self._seen = False
-        self._begun = False
-        self.over = False
-        """Whether the reply has ended or failed; what comes after that is ignored."""
-        self.reason: str | None = None
-        """The last finish reason, in the server's own word."""
-        self.report: Report | None = None
-        """The server's own words about the error that ended the reply."""
-        self.streamed = False
-        """Whether the body is a stream of events, as opposed to one JSON value."""
 
-    def feed(self, data: bytes) -> list[ModelEvent]:
-        """Take the next bytes of the body.
+    def _body(self, body: dict[str, Any], into: list[ModelEvent]) -> bool:
+        if not body.get("choices"):
+            return False
+        self._chunk(body, into)
+        return True
 
-        Args:
-            data: Any piece of it.
-
-        Returns:
-            What it says; adjacent text is joined.
-        """
-        return [] if self.over else self._take(data)
-
-    def close(self) -> list[ModelEvent]:
-        """Take the end of the body.
-
-        Returns:
-            What is left to say. There is a `ModelFinish` among all the events of the reply only
-            if the server said that it was whole.
-        """
-        if self.over:
-            return []
-        if not self.streamed:
-            return self._close_body()
-        into: list[ModelEvent] = []
-        for data in self._reader.close():
-            self._event(data, into, cut=True)
-        if not self._begun and not self.over:
-            self._fail(self._nothing(), into)
-        if not self.over:
-            self._end(into, whole=self.reason is not None)
-        return into
-
-    # Which kind of body it is: JSON begins with a bracket, and a stream never does.
-
-    def _sniff(self, data: bytes) -> list[ModelEvent]:
-        self._body += data
-        start = self._body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
-        if not start:
-            return []
-        if start in b"{[<":
-            self._take = self._hold
-            return []
-        self._take, self.streamed = self._stream, True
-        self._seen = start == b":"
-        return self._stream(bytes(self._body))
-
-    def _hold(self, data: bytes) -> list[ModelEvent]:
-        self._body += data
-        if len(self._body) <= LIMIT:
-            return []
-        into: list[ModelEvent] = []
-        self._fail(StreamError(f"The answer is longer than {LIMIT:,} bytes."), into)
-        return into
-
-    def _close_body(self) -> list[ModelEvent]:
-        into: list[ModelEvent] = []
-        try:
-            body = parse(self._loads, bytes(self._body))
-        except ValueError:
-            self._fail(unreadable(bytes(self._body)), into)
-            return into
-        if isinstance(body, list) and body:
-            body = body[0]
-        if read_report(body) is None and not (isinstance(body, dict) and body.get("choices")):
-            self._fail(unreadable(bytes(self._body)), into)
-        else:
-            self._chunk(body, into)
-        if not self.over:
-            self._end(into, whole=True)
-        return into
-
-    # A stream
-
-    def _nothing(self) -> StreamError:
-        if self._seen:
-            return StreamError("The answer broke off before it began.")
-        self.streamed = False
-        return StreamError("The answer is neither JSON nor a stream of events.", kind="malformed")
-
-    def _stream(self, data: bytes) -> list[ModelEvent]:
-        into: list[ModelEvent] = []
-        try:
-            events = self._reader.feed(data)
-        except StreamError as error:
-            self._fail(error, into)
-            return into
-        for event in events:
-            self._seen = True
-            self._event(event, into)
-            if self.over:
-                break
-        return into if len(into) < 2 else _joined(into)
-
-    def _event(self, data: bytes, into: list[ModelEvent], *, cut: bool = False) -> None:
-        if data[:1] != b"{" and data.strip() == b"[DONE]":
-            self._end(into, whole=True)
-            return
-        try:
-            chunk = parse(self._loads, data)
-        except ValueError:
-            if not cut:
-                self._fail(unreadable(data), into)
-            return
-        self._chunk(chunk, into)
-
-    def _chunk(self, chunk: Any, into: list[ModelEvent]) -> None:
-        if type(chunk) is not dict:
-            return
+    def _chunk(self, chunk: dict[str, Any], into: list[ModelEvent]) -> None:
         if "error" in chunk or "choices" not in chunk:
             report = read_report(chunk)
             if report is not None:
@@ -191,9 +63,9 @@ class Decoder:
                         return
         usage = chunk.get("usage")
         if usage or "x_groq" in chunk:
-            self._count(usage or inner(chunk.get("x_groq"), "usage"), into)
+            self._count(usage_of(usage or inner(chunk.get("x_groq"), "usage")), into)
         if "citations" in chunk or "search_results" in chunk:
-            self._cite(chunk)
+            self._cite_all(chunk)
 
     def _choice(self, choice: dict[str, Any], into: list[ModelEvent]) -> None:
         delta = choice.get("delta") if self.streamed else choice.get("message")
@@ -236,7 +108,7 @@ class Decoder:
         if delta.get("images"):
             into.extend(images_of(delta["images"]))
         if delta.get("annotations"):
-            self._cite(delta)
+            self._cite_all(delta)
 
     def _fragments(self, fragments: object, into: list[ModelEvent]) -> None:
         for fragment in fragments if type(fragments) is list else [fragments]:
@@ -247,40 +119,15 @@ class Decoder:
         if type(function) is dict:
             self._calls.add({"index": "function_call", "function": function}, into)
 
-    def _cite(self, holder: Mapping[str, Any]) -> None:
-        """Keep what the answer cites until its end, so that no text is split by it."""
+    def _cite_all(self, holder: Mapping[str, Any]) -> None:
         for url, title in sources_of(holder):
-            if not self._sources.get(url):
-                self._sources[url] = title
-
-    def _count(self, usage: object, into: list[ModelEvent]) -> None:
-        counted = usage_of(usage)
-        if counted is not None and counted != self._usage:
-            self._usage = counted
-            into.append(ModelUsage(counted))
+            self._cite(url, title)
 
     # How it ends
 
-    def _report(self, report: Report, into: list[ModelEvent]) -> None:
-        self.report = report
-        self._fail(error_of(report), into)
-
-    def _fail(self, error: ProviderError, into: list[ModelEvent]) -> None:
-        self._leave(into)
-        into.append(ModelFault(error))
-
-    def _end(self, into: list[ModelEvent], *, whole: bool) -> None:
-        self._leave(into)
-        if whole:
-            reason = self.reason or ""
-            into.append(ModelFinish(self._finish(reason), reason))
-
     def _leave(self, into: list[ModelEvent]) -> None:
-        self.over = True
         self._calls.close(into)
-        into.extend(
-            ModelPart(Source(id="", url=url, title=title)) for url, title in self._sources.items()
-        )
+        super()._leave(into)
 
     def _finish(self, reason: str) -> Finish:
         known = _FINISHES.get(reason.lower())
@@ -289,19 +136,3 @@ class Decoder:
         if self._calls:
             return "calls"
         return "stop" if reason in _ENDED else "other"
-
-
-def _joined(events: list[ModelEvent]) -> list[ModelEvent]:
-    """Join adjacent pieces of one text."""
-    joined = events[:1]
-    for event in events[1:]:
-        last = joined[-1]
-        if isinstance(event, _GROWING) and isinstance(last, type(event)) and _same(last, event):
-            last.text += event.text
-        else:
-            joined.append(event)
-    return joined
-
-
-def _same(last: ModelEvent, event: ModelEvent) -> bool:
-    return getattr(last, "key", None) is getattr(event, "key", None)
