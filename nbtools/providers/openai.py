@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from nbtools.messages import Json, Request
 from nbtools.providers.http import HttpProvider
+from nbtools.providers.naming import own_names, wire_names
 from nbtools.providers.openai_decoder import Decoder
-from nbtools.providers.openai_encoder import encode_request, own_names, wire_names
+from nbtools.providers.openai_encoder import encode_request
 
 if TYPE_CHECKING:
     import httpx

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import json
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 from nbtools.messages import File, Json, Message, Request, Text, ToolCall, ToolSpec
+from nbtools.providers.naming import model_calls
+from nbtools.providers.texts import join_texts, written
 
-_LONGEST = 64
-_FOREIGN = re.compile(r"[^A-Za-z0-9_-]")
 _NOTHING = "(no output)"
 
 
@@ -38,47 +35,6 @@ def encode_request(request: Request, names: Mapping[str, str]) -> dict[str, Json
     return body
 
 
-def wire_names(request: Request) -> dict[str, str]:
-    """Choose the name that each tool, known or invented by the model, has on the wire.
-
-    Args:
-        request: The question.
-
-    Returns:
-        The name on the wire by the tool's own name: at most 64 of the characters A-Z, a-z, 0-9,
-        `_` and `-`, no two alike.
-    """
-    given = [tool.name for tool in request.tools]
-    called = [call.tool for message in request.messages for call in _calls(message)]
-    names: dict[str, str] = {}
-    taken: set[str] = {name for name in given if _allowed(name) == name}
-    for name in (*given, *called):
-        if name not in names:
-            names[name] = name if name in taken and name in given else _unlike(name, taken)
-            taken.add(names[name])
-    return names
-
-
-def _allowed(name: str) -> str:
-    return _FOREIGN.sub("_", name)[:_LONGEST] or "unnamed"
-
-
-def _unlike(name: str, taken: set[str]) -> str:
-    """Find an allowed name that no other tool has."""
-    wanted = _allowed(name)
-    number, candidate = 1, wanted
-    while candidate in taken:
-        number += 1
-        suffix = f"_{number}"
-        candidate = wanted[: _LONGEST - len(suffix)] + suffix
-    return candidate
-
-
-def _calls(message: Message) -> list[ToolCall]:
-    """Give the calls that a model made; those a provider ran itself do not go back."""
-    return [p for p in message.parts if type(p) is ToolCall and p.origin != "provider"]
-
-
 def _tool(tool: ToolSpec, names: Mapping[str, str]) -> Json:
     function = {
         "name": names[tool.name],
@@ -95,13 +51,13 @@ def _user(message: Message) -> Iterable[Json]:
         parts = [*({"type": "text", "text": text} for text in texts), *files]
         yield {"role": "user", "content": parts}
     elif texts:
-        yield {"role": "user", "content": _join(texts)}
+        yield {"role": "user", "content": join_texts(texts)}
 
 
 def _assistant(message: Message, names: Mapping[str, str]) -> Iterable[Json]:
     """Write a reply, and directly after it the results of its calls."""
-    text = _join([part.text for part in message.parts if type(part) is Text and part.text])
-    calls = _calls(message)
+    text = join_texts([part.text for part in message.parts if type(part) is Text and part.text])
+    calls = model_calls(message)
     if calls:
         asked = [_call(call, names) for call in calls]
         yield {"role": "assistant", "content": text or None, "tool_calls": asked}
@@ -121,29 +77,7 @@ def _file(file: File) -> Json:
     address = f"data:{file.mime};base64,{file.data}"
     if file.mime.startswith("image/"):
         return {"type": "image_url", "image_url": {"url": address}}
-    if file.mime.startswith("text/") or file.mime == "application/json":
-        text = base64.b64decode(file.data).decode("utf-8", "replace")
-        return {"type": "text", "text": f"{file.name}:\n{text}" if file.name else text}
+    text = written(file)
+    if text is not None:
+        return {"type": "text", "text": text}
     return {"type": "file", "file": {"filename": file.name or "file", "file_data": address}}
-
-
-def _join(texts: Sequence[str]) -> str:
-    """Join texts that a call stood between, so that their words stay apart."""
-    joined = ""
-    for text in texts:
-        apart = not joined or joined[-1].isspace() or text[0].isspace()
-        joined += text if apart else f"\n\n{text}"
-    return joined
-
-
-def own_names(request: Request, names: Mapping[str, str]) -> dict[str, Any]:
-    """Give the tool's own name for each name on the wire that differs from it.
-
-    Args:
-        request: The question.
-        names: What `wire_names` gave for it.
-
-    Returns:
-        Own names by wire names, for the decoder of the reply.
-    """
-    return {names[t.name]: t.name for t in request.tools if names[t.name] != t.name}

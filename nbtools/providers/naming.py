@@ -1,0 +1,65 @@
+"""What tools are called on a wire: servers accept fewer names than Python and models use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from nbtools.messages import Message, Request, ToolCall
+
+_LONGEST = 64
+_FOREIGN = re.compile(r"[^A-Za-z0-9_-]")
+
+
+def wire_names(request: Request) -> dict[str, str]:
+    """Choose the name that each tool, known or invented by the model, has on the wire.
+
+    Args:
+        request: The question.
+
+    Returns:
+        The name on the wire by the tool's own name: at most 64 of the characters A-Z, a-z, 0-9,
+        `_` and `-`, no two alike.
+    """
+    given = [tool.name for tool in request.tools]
+    called = [call.tool for message in request.messages for call in model_calls(message)]
+    names: dict[str, str] = {}
+    taken: set[str] = {name for name in given if _allowed(name) == name}
+    for name in (*given, *called):
+        if name not in names:
+            names[name] = name if name in taken and name in given else _unlike(name, taken)
+            taken.add(names[name])
+    return names
+
+
+def own_names(request: Request, names: Mapping[str, str]) -> dict[str, str]:
+    """Give the tool's own name for each name on the wire that differs from it.
+
+    Args:
+        request: The question.
+        names: What `wire_names` gave for it.
+
+    Returns:
+        Own names by wire names, for the decoder of the reply.
+    """
+    return {names[t.name]: t.name for t in request.tools if names[t.name] != t.name}
+
+
+def model_calls(message: Message) -> list[ToolCall]:
+    """Give the calls of a message that the model made; a provider's own have no result of ours."""
+    return [p for p in message.parts if type(p) is ToolCall and p.origin != "provider"]
+
+
+def _allowed(name: str) -> str:
+    return _FOREIGN.sub("_", name)[:_LONGEST] or "unnamed"
+
+
+def _unlike(name: str, taken: set[str]) -> str:
+    """Find an allowed name that no other tool has."""
+    wanted = _allowed(name)
+    number, candidate = 1, wanted
+    while candidate in taken:
+        number += 1
+        suffix = f"_{number}"
+        candidate = wanted[: _LONGEST - len(suffix)] + suffix
+    return candidate

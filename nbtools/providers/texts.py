@@ -1,0 +1,36 @@
+"""How the texts of a message are written where a wire has one text for them all."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+
+from nbtools.messages import File
+
+
+def join_texts(texts: Sequence[str]) -> str:
+    """Join texts that a call stood between, so that their words stay apart.
+
+    Args:
+        texts: Texts, none of them empty.
+    """
+    joined = ""
+    for text in texts:
+        apart = not joined or joined[-1].isspace() or text[0].isspace()
+        joined += text if apart else f"\n\n{text}"
+    return joined
+
+
+def written(file: File) -> str | None:
+    """Write a file that holds text as a text, headed by its name.
+
+    Args:
+        file: Any file.
+
+    Returns:
+        The text, or None if the file does not hold any.
+    """
+    if not (file.mime.startswith("text/") or file.mime == "application/json"):
+        return None
+    text = base64.b64decode(file.data).decode("utf-8", "replace")
+    return f"{file.name}:\n{text}" if file.name else text
