@@ -21,7 +21,7 @@ from nbtools.events import (
     ModelText,
     ModelUsage,
     PartAdded,
-    ReasoningSealed,
+    PartSealed,
     TextDelta,
 )
 from nbtools.messages import ENDED_WELL, Finish, Part, Reasoning, Text, ToolCall, Usage
@@ -88,12 +88,12 @@ class Assembly:
 
     def _take(self, event: ModelEvent, events: list[Event]) -> None:
         match event:
-            case ModelText() | ModelRefusal():
+            case ModelText() | ModelReasoning():
+                self._sealable(event, events)
+            case ModelRefusal():
                 self._text(event, events)
             case ModelArgs():
                 events.append(ArgsDelta(call=self._calls[event.key], text=event.text))
-            case ModelReasoning():
-                self._reasoning(event, events)
             case ModelCall():
                 self._call(event, events)
             case ModelPart():
@@ -138,22 +138,25 @@ class Assembly:
             part = Reasoning if kind is ModelReasoning else Text
             self._add(part(id=self._part, text=text), events)
 
-    def _reasoning(self, event: ModelReasoning, events: list[Event]) -> None:
+    def _sealable(self, event: ModelText | ModelReasoning, events: list[Event]) -> None:
         if event.text:
             self._text(event, events)
         if event.sealed is None:
             return
-        if self._open is ModelReasoning and self._part:
-            events.append(ReasoningSealed(part=self._part, sealed=event.sealed))
+        kind = type(event)
+        if self._open is kind and self._part:
+            events.append(PartSealed(part=self._part, sealed=event.sealed))
         else:
-            self._add(Reasoning(id=self._new_id(), sealed=event.sealed), events)
+            text = self._blank if self._open is kind else ""
+            part = Reasoning if kind is ModelReasoning else Text
+            self._add(part(id=self._new_id(), text=text, sealed=event.sealed), events)
         self._close()
 
     def _call(self, event: ModelCall, events: list[Event]) -> None:
         self._close()
         call = self._unique(event.id)
         self._calls[event.key] = call
-        self._add(ToolCall(id=call, tool=event.name), events)
+        self._add(ToolCall(id=call, tool=event.name, sealed=event.sealed), events)
 
     def _whole(self, event: ModelPart, events: list[Event]) -> None:
         self._close()

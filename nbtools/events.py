@@ -64,10 +64,10 @@ class TextDelta:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ReasoningSealed:
-    """The provider closed a reasoning part and gave what must go back with it."""
+class PartSealed:
+    """The provider closed a part and gave what must go back with it."""
 
-    type: Literal["reasoning-sealed"] = "reasoning-sealed"
+    type: Literal["part-sealed"] = "part-sealed"
     part: str
     sealed: Json
 
@@ -188,7 +188,7 @@ Event = (
     | MessageStarted
     | PartAdded
     | TextDelta
-    | ReasoningSealed
+    | PartSealed
     | ArgsDelta
     | MessageEnded
     | CallWaiting
@@ -209,9 +209,10 @@ EVENT_TYPES: tuple[type[Any], ...] = Event.__args__
 
 @dataclass(slots=True)
 class ModelText:
-    """Text of the answer; adjacent ones may be joined."""
+    """Text of the answer; adjacent ones may be joined. `sealed` closes the part it belongs to."""
 
-    text: str
+    text: str = ""
+    sealed: Json = None
 
 
 @dataclass(slots=True)
@@ -229,6 +230,7 @@ class ModelCall:
     key: object
     id: str
     name: str
+    sealed: Json = None
 
 
 @dataclass(slots=True)

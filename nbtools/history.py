@@ -123,9 +123,7 @@ def _user_parts(message: Message) -> Iterable[Part]:
 
 def _reply_parts(message: Message) -> Iterable[Part]:
     for part in message.parts:
-        if (isinstance(part, Text) and part.text.strip()) or (
-            isinstance(part, Reasoning) and (part.text.strip() or part.sealed is not None)
-        ):
+        if isinstance(part, Text | Reasoning) and (part.text.strip() or part.sealed is not None):
             yield part
         elif isinstance(part, ToolCall):
             yield _closed(part)

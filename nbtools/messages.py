@@ -48,6 +48,8 @@ class Text:
     type: Literal["text"] = "text"
     id: str
     text: str = ""
+    sealed: Json = None
+    """What goes back to the provider with it, exactly as it came; see `Reasoning.sealed`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,7 +60,10 @@ class Reasoning:
     id: str
     text: str = ""
     sealed: Json = None
-    """Material of the provider (a signature, say) that goes back to it exactly as it came."""
+    """Material of the provider (a signature, say) that goes back to it exactly as it came.
+
+    An object whose field `wire` names the wire it belongs to; other wires leave it out.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -120,6 +125,8 @@ class ToolCall:
     started: float | None = None
     """When it began to run, in seconds since 1970."""
     ended: float | None = None
+    sealed: Json = None
+    """What goes back to the provider with it, exactly as it came; see `Reasoning.sealed`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -132,6 +139,8 @@ class File:
     name: str = ""
     data: str = ""
     """The content as base64 text."""
+    sealed: Json = None
+    """What goes back to the provider with it, exactly as it came; see `Reasoning.sealed`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

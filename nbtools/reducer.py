@@ -152,12 +152,12 @@ def _grow_text(conversation: Conversation, event: ev.TextDelta) -> Conversation:
     return _set_part(conversation, place, replace(part, text=part.text + event.text))
 
 
-def _seal_reasoning(conversation: Conversation, event: ev.ReasoningSealed) -> Conversation:
+def _seal_part(conversation: Conversation, event: ev.PartSealed) -> Conversation:
     place = _locate(conversation, event.part)
     part = conversation.messages[place[0]].parts[place[1]]
-    if not isinstance(part, Reasoning):
-        raise IllegalMove(f"Part {event.part!r} is {part.type}, not reasoning.")
-    return _set_part(conversation, place, replace(part, sealed=event.sealed))
+    if not isinstance(part, Text | Reasoning):
+        raise IllegalMove(f"Part {event.part!r} is {part.type}, neither text nor reasoning.")
+    return _set_part(conversation, place, replace(part, sealed=freeze(event.sealed)))
 
 
 def _grow_args(conversation: Conversation, event: ev.ArgsDelta) -> Conversation:
@@ -337,7 +337,7 @@ _HANDLERS: Mapping[type[Any], Callable[[Conversation, Any], Conversation]] = {
     ev.MessageStarted: _start_message,
     ev.PartAdded: _add_part,
     ev.TextDelta: _grow_text,
-    ev.ReasoningSealed: _seal_reasoning,
+    ev.PartSealed: _seal_part,
     ev.ArgsDelta: _grow_args,
     ev.MessageEnded: _end_message,
     ev.CallWaiting: _wait_call,

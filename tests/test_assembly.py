@@ -22,7 +22,7 @@ from nbtools.events import (
     ModelText,
     ModelUsage,
     PartAdded,
-    ReasoningSealed,
+    PartSealed,
     TextDelta,
 )
 from nbtools.messages import Finish, Part, Reasoning, Source, Text, ToolCall, Usage
@@ -132,13 +132,24 @@ def test_sealed_material_closes_its_reasoning():
     )
     assert events == [
         added(Reasoning(id="p-1", text="Hm.")),
-        ReasoningSealed(part="p-1", sealed="s"),
+        PartSealed(part="p-1", sealed="s"),
         added(Reasoning(id="p-2", text="More.")),
     ]
 
 
 def test_sealed_material_without_text_is_reasoning_too():
     assert assembly().feed([ModelReasoning(sealed="s")]) == [added(Reasoning(id="p-1", sealed="s"))]
+
+
+def test_text_and_calls_are_sealed_too():
+    events = assembly().feed([ModelText("Hi", "s"), ModelText(" "), ModelText(sealed="t")])
+    events += assembly().feed([ModelCall(0, "k-1", "rows", "u")])
+    assert events == [
+        added(Text(id="p-1", text="Hi")),
+        PartSealed(part="p-1", sealed="s"),
+        added(Text(id="p-2", text=" ", sealed="t")),
+        added(ToolCall(id="k-1", tool="rows", sealed="u")),
+    ]
 
 
 def test_a_refusal_is_a_text_of_its_own():

@@ -36,6 +36,8 @@ export interface Text {
   type: "text";
   id: string;
   text?: string | undefined;
+  /** What goes back to the provider with it, exactly as it came; see `Reasoning.sealed`. */
+  sealed?: Json | undefined;
 }
 
 /** What the model thought before it answered. */
@@ -43,7 +45,11 @@ export interface Reasoning {
   type: "reasoning";
   id: string;
   text?: string | undefined;
-  /** Material of the provider (a signature, say) that goes back to it exactly as it came. */
+  /**
+   * Material of the provider (a signature, say) that goes back to it exactly as it came.
+   *
+   * An object whose field `wire` names the wire it belongs to; other wires leave it out.
+   */
   sealed?: Json | undefined;
 }
 
@@ -100,6 +106,8 @@ export interface ToolCall {
   /** When it began to run, in seconds since 1970. */
   started?: number | null | undefined;
   ended?: number | null | undefined;
+  /** What goes back to the provider with it, exactly as it came; see `Reasoning.sealed`. */
+  sealed?: Json | undefined;
 }
 
 /** A file in the conversation, such as an image. */
@@ -110,6 +118,8 @@ export interface File {
   name?: string | undefined;
   /** The content as base64 text. */
   data?: string | undefined;
+  /** What goes back to the provider with it, exactly as it came; see `Reasoning.sealed`. */
+  sealed?: Json | undefined;
 }
 
 /** Something the answer cites. */

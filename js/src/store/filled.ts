@@ -36,13 +36,14 @@ const CALL: Omit<Defaults<ToolCall>, "tool"> = {
   destructive: false,
   started: null,
   ended: null,
+  sealed: null,
 };
 
 const DEFAULTS: { [Type in Part["type"]]: object } = {
-  text: { text: "" },
+  text: { text: "", sealed: null },
   reasoning: { text: "", sealed: null },
   "tool-call": CALL,
-  file: { name: "", data: "" },
+  file: { name: "", data: "", sealed: null },
   source: { title: "" },
   data: { data: null },
   notice: { level: "info", hint: "", retry: false },
