@@ -149,15 +149,15 @@ class BodyDecoder:
         except ValueError:
             self._fail(unreadable(data), into)
             return into
-        if type(body) is list and body:
-            body = body[0]
-        report = read_report(body)
-        if report is not None:
-            self._report(report, into)
-        elif type(body) is not dict or not self._body(body, into):
-            self._fail(unreadable(data), into)
-        if not self.over:
-            self._end(into, whole=True)
+        for value in body if type(body) is list and body else [body]:
+            report = read_report(value)
+            if report is not None:
+                self._report(report, into)
+            elif type(value) is not dict or not self._body(value, into):
+                self._fail(unreadable(data), into)
+            if self.over:
+                return into
+        self._end(into, whole=True)
         return into
 
     # A stream
@@ -237,4 +237,8 @@ def _joined(events: list[ModelEvent]) -> list[ModelEvent]:
 
 
 def _same(last: ModelEvent, event: ModelEvent) -> bool:
-    return getattr(last, "key", None) is getattr(event, "key", None)
+    """Tell whether two pieces belong to one text; what is sealed stands alone."""
+    return (
+        getattr(last, "key", None) is getattr(event, "key", None)
+        and getattr(last, "sealed", None) is getattr(event, "sealed", None) is None
+    )
