@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from nbtools.settings import Settings
+
 Json: TypeAlias = Any
 """A value that strict JSON can hold: None, bool, int, finite float, str, list or dict of these."""
 
@@ -261,6 +263,8 @@ class Request:
     tools: Sequence[ToolSpec] = ()
     choice: Literal["auto", "none"] = "auto"
     """`none`: the tools stay defined and none may be called."""
+    settings: Settings | None = None
+    """What holds for this request, on top of the provider's own settings."""
 
 
 FINAL: frozenset[str] = frozenset({"result", "error"})
