@@ -4,6 +4,7 @@ import { render } from "preact";
 import { App } from "./components/app";
 import styles from "./components/chat.css";
 import type { View } from "./components/view";
+import { Focus } from "./focus";
 import type { WidgetManager } from "./renderers/host";
 import type { JavaScriptRenderers } from "./renderers/javascript";
 import type { ChatStore } from "./store";
@@ -25,10 +26,12 @@ export function mount(el: HTMLElement, options: Mount): () => void {
   for (const name of KEYS) host.addEventListener(name, (event) => event.stopPropagation());
   const shadow = host.attachShadow({ mode: "open" });
   shadow.adoptedStyleSheets = [sheet()];
-  const view: View = { manager: undefined, exported: false, ...options, host };
+  const focus = new Focus(host, shadow);
+  const view: View = { manager: undefined, exported: false, ...options, host, focus };
   el.append(host);
   render(<App view={view} />, shadow);
   return () => {
+    focus.end();
     render(null, shadow);
     host.remove();
   };

@@ -3,7 +3,6 @@
  * renderers draw inside it, so none can hide or fake what a person decides about.
  */
 
-import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Outcome } from "../protocol";
 import { type CallNode, isFinal, stateWords } from "../store";
 import { ArgumentTable, argumentLine, Changes } from "./arguments";
@@ -20,10 +19,8 @@ import { memo, useTopic, useView } from "./view";
 export const Card = memo(({ node }: { node: CallNode }) => {
   useTopic(node.topic);
   const { part: call } = node;
-  const frame = useRef<HTMLElement>(null);
   return (
     <section
-      ref={frame}
       class={`card state-${call.state} outcome-${call.outcome || "none"}`}
       aria-label={`Tool call ${call.tool}, ${stateWords(call)}`}
       tabIndex={-1}
@@ -33,7 +30,7 @@ export const Card = memo(({ node }: { node: CallNode }) => {
       <Changes node={node} />
       <Body node={node} />
       <Folds node={node} />
-      <Controls node={node} frame={frame} />
+      <Controls node={node} />
     </section>
   );
 });
@@ -116,19 +113,14 @@ function FoldedText({ title, text, open = false }: FoldedTextProps) {
   );
 }
 
-interface ControlsProps {
-  readonly node: CallNode;
-  readonly frame: { readonly current: HTMLElement | null };
-}
-
-/** The buttons of a call. They go when it moves on; the focus then stays on the card. */
-function Controls({ node, frame }: ControlsProps) {
+/** The buttons of a call. */
+function Controls({ node }: { node: CallNode }) {
   const { state } = node.part;
   return (
-    <KeepFocus key={isFinal(node.part) ? "final" : state} frame={frame}>
+    <div key={isFinal(node.part) ? "final" : state} class="controls">
       {state === "pending" && <Pending node={node} />}
       {state === "running" && <Running node={node} />}
-    </KeepFocus>
+    </div>
   );
 }
 
@@ -168,31 +160,6 @@ function Ended({ node }: { node: CallNode }) {
         </CommandButton>
       )}
       <CommandStatus subject={id} />
-    </div>
-  );
-}
-
-interface KeepFocusProps {
-  readonly frame: { readonly current: HTMLElement | null };
-  readonly children: preact.ComponentChildren;
-}
-
-/** A focus that vanished with its button would let the next key reach the notebook. */
-function KeepFocus({ frame, children }: KeepFocusProps) {
-  const area = useRef<HTMLDivElement>(null);
-  useLayoutEffect(() => {
-    const element = area.current;
-    return () => {
-      const root = element?.getRootNode();
-      const focused = root instanceof ShadowRoot ? root.activeElement : null;
-      if (focused && element?.contains(focused)) {
-        queueMicrotask(() => frame.current?.focus({ preventScroll: true }));
-      }
-    };
-  }, []);
-  return (
-    <div ref={area} class="controls">
-      {children}
     </div>
   );
 }

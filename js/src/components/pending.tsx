@@ -83,7 +83,7 @@ function Decline({ node, onClose }: PanelProps) {
   const { sent, decline } = useDecision(node);
   const { id, tool } = node.part;
   const [reason, setReason] = useKept(`reason:${id}`, "");
-  const input = useFocus<HTMLInputElement>();
+  const input = useFocus<HTMLInputElement>(true);
   const confirm = () => void decline(reason.trim());
   return (
     <div class="panel">
@@ -130,6 +130,7 @@ function Edit({ node, onClose }: PanelProps) {
   return (
     <div class="panel">
       <JsonField
+        opened
         label={`Arguments of ${tool}, as JSON`}
         text={text}
         problem={problem}
@@ -191,6 +192,8 @@ function Answer({ node, onEdit }: ChoiceProps) {
 }
 
 interface JsonFieldProps {
+  /** Whether a person asked for the field, so that it takes the focus. */
+  readonly opened?: boolean;
   readonly label: string;
   readonly text: string;
   readonly problem: string;
@@ -198,8 +201,8 @@ interface JsonFieldProps {
   readonly onType: (text: string) => void;
 }
 
-function JsonField({ label, text, problem, rejection, onType }: JsonFieldProps) {
-  const area = useFocus<HTMLTextAreaElement>();
+function JsonField({ opened = false, label, text, problem, rejection, onType }: JsonFieldProps) {
+  const area = useFocus<HTMLTextAreaElement>(opened);
   const wrong = problem || rejection?.text || "";
   return (
     <label class="field">
@@ -226,11 +229,11 @@ function JsonField({ label, text, problem, rejection, onType }: JsonFieldProps) 
 }
 
 /** Puts the focus into a field that a person just opened. */
-function useFocus<T extends HTMLElement>() {
+function useFocus<T extends HTMLElement>(opened: boolean) {
   const field = useRef<T>(null);
-  const { host } = useView();
+  const { focus } = useView();
   useLayoutEffect(() => {
-    if (host.shadowRoot?.activeElement) field.current?.focus({ preventScroll: true });
+    if (opened && focus.held) field.current?.focus({ preventScroll: true });
   }, []);
   return field;
 }

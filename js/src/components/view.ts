@@ -2,6 +2,7 @@
 
 import { Component, type ComponentType, createContext, h } from "preact";
 import { useContext, useLayoutEffect, useReducer, useState } from "preact/hooks";
+import type { Focus } from "../focus";
 import type { WidgetManager } from "../renderers/host";
 import type { JavaScriptRenderers } from "../renderers/javascript";
 import type { ChatStore, Topic } from "../store";
@@ -13,6 +14,7 @@ export interface View {
   readonly manager: WidgetManager | undefined;
   /** The element that holds the shadow root; what the notebook draws becomes its child. */
   readonly host: HTMLElement;
+  readonly focus: Focus;
   /** Whether this is a page without any kernel, ever. */
   readonly exported: boolean;
 }
