@@ -6,6 +6,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import AsyncGenerator, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -14,10 +15,19 @@ from nbtools import errors
 if TYPE_CHECKING:
     import httpx
 
-CONNECT = 10.0
-"""Seconds until a connection has to stand."""
-
 _WRITE = 60.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Timeouts:
+    """How long a server may take, in seconds."""
+
+    connect: float = 10.0
+    """Until a connection stands."""
+    first: float = 120.0
+    """For any silence before the first word of the model; every byte ends a silence."""
+    idle: float = 60.0
+    """For any silence afterwards."""
 
 
 class Clients:
@@ -25,10 +35,20 @@ class Clients:
 
     Args:
         client: A client of the user's own, used everywhere and never closed.
+        connect: Seconds until a connection has to stand.
+        proxy: The address that our own clients go through; None reads the environment.
     """
 
-    def __init__(self, client: httpx.AsyncClient | None = None) -> None:
+    def __init__(
+        self,
+        client: httpx.AsyncClient | None = None,
+        *,
+        connect: float = 10.0,
+        proxy: str | None = None,
+    ) -> None:
         self._given = client
+        self._connect = connect
+        self._proxy = proxy
         self._kept: WeakKeyDictionary[
             asyncio.AbstractEventLoop, tuple[httpx.AsyncClient, AsyncGenerator[None, None]]
         ] = WeakKeyDictionary()
@@ -41,7 +61,8 @@ class Clients:
         if loop not in self._kept:
             import httpx  # noqa: PLC0415 - a third of the time of `import nbtools`
 
-            client = httpx.AsyncClient(timeout=httpx.Timeout(None, connect=CONNECT, write=_WRITE))
+            timeout = httpx.Timeout(None, connect=self._connect, write=_WRITE)
+            client = httpx.AsyncClient(timeout=timeout, proxy=self._proxy)
             keeper = _keep(client)
             await anext(keeper)
             self._kept[loop] = client, keeper
@@ -74,7 +95,7 @@ def connection_error(error: Exception, host: str) -> errors.ConnectionError:
     """
     name = type(error).__name__
     if name == "ConnectTimeout":
-        text, hint = f"{host} did not answer within {CONNECT:g} seconds.", ""
+        text, hint = f"{host} did not answer in time.", ""
     elif _caused_by(error, socket.gaierror):
         text, hint = f"There is no host {host!r}, or no network.", "Check base_url."
     elif _caused_by(error, ConnectionRefusedError):

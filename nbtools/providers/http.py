@@ -10,17 +10,18 @@ import asyncio
 import json
 import os
 from collections.abc import AsyncGenerator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 from urllib.parse import urlsplit
 
 from nbtools import errors
 from nbtools.events import ModelEvent, ModelFault
 from nbtools.messages import Json, Request
 from nbtools.providers.base import OnWait, Provider
-from nbtools.providers.connections import Clients, connection_error, silence_error
+from nbtools.providers.connections import Clients, Timeouts, connection_error, silence_error
 from nbtools.providers.refusals import ADDRESS_HINT, models_hint, refusal
 from nbtools.providers.secrecy import scrub, split_login
 from nbtools.providers.waiting import LONGEST, RETRIES, back_off
+from nbtools.settings import Settings, SettingsFields, merge
 
 if TYPE_CHECKING:
     import httpx
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from nbtools.providers.reply import Reply, ReplyDecoder
 
 _HEADERS = {"content-type": "application/json", "accept": "text/event-stream, application/json"}
-_FIRST = 120.0
-_IDLE = 60.0
 _MODELS = 5.0
 
 
@@ -42,20 +41,25 @@ class HttpProvider(Provider):
         base_url: Address that the paths are added to.
         api_key: The key; None reads the environment at each request, "" sends none.
         headers: Further headers of every request.
-        timeout: Seconds of silence after which a request is given up; None allows 120 before the
-            first word and 60 afterwards.
+        timeout: How long the server may take: `Timeouts`, or the seconds of silence after which
+            a request is given up.
+        proxy: The address to go through; None reads the environment.
         client: An `httpx.AsyncClient` to use instead of our own; it is never closed here.
+        settings: How the model is to answer.
+        fields: Single fields of the settings, on top of them.
 
     Raises:
-        ValueError: `base_url` is no address.
+        ValueError: `base_url` is no address, or a setting has a value that it cannot have.
     """
 
     path: ClassVar[str]
     """Where requests go, below `base_url`."""
-    variable: ClassVar[str]
+    variable: str
     """The environment variable that holds the key."""
     home: ClassVar[str]
     """The address of the vendor itself, who always wants a key."""
+    models: ClassVar[str] = "/models"
+    """Where the names of the models are, below `base_url`."""
 
     def __init__(
         self,
@@ -65,8 +69,11 @@ class HttpProvider(Provider):
         base_url: str,
         api_key: str | None = None,
         headers: Mapping[str, str] | None = None,
-        timeout: float | None = None,
+        timeout: float | Timeouts | None = None,
+        proxy: str | None = None,
         client: httpx.AsyncClient | None = None,
+        settings: Settings | None = None,
+        **fields: Unpack[SettingsFields],
     ) -> None:
         bare, self._login = split_login(base_url.strip())
         address, mark, query = bare.partition("?")
@@ -82,8 +89,10 @@ class HttpProvider(Provider):
         self._query = mark + query
         self._api_key = api_key
         self._headers = {name.lower(): value for name, value in (headers or {}).items()}
-        self._timeout = timeout
-        self._clients = Clients(client)
+        self.settings = merge(settings or Settings(), Settings(**fields))
+        self._timeouts = _timeouts(timeout)
+        self._proxy = proxy
+        self._clients = Clients(client, connect=self._timeouts.connect, proxy=proxy)
 
     def encode(self, request: Request) -> dict[str, Json]:
         """Write the JSON body of a request.
@@ -125,12 +134,18 @@ class HttpProvider(Provider):
             "_headers": {},
             "_login": None,
             "_query": "",
+            "_proxy": None,
             "_clients": None,
         }
         return {**self.__dict__, **secret}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _clients=Clients())
+        self.__dict__.update(state)
+        self._clients = Clients(connect=self._timeouts.connect)
+
+    def _settings_for(self, request: Request) -> Settings:
+        """Give the settings that hold for a request."""
+        return merge(self.settings, request.settings)
 
     # Trying, and trying again
 
@@ -153,13 +168,12 @@ class HttpProvider(Provider):
             attempt += 1
 
     async def _try(self, body: bytes, decoder: ReplyDecoder) -> tuple[Reply, list[ModelEvent]]:
-        from nbtools.providers.reply import Patience, Reply  # noqa: PLC0415 - it imports httpx
+        from nbtools.providers.reply import Reply  # noqa: PLC0415 - it imports httpx
 
-        patience = Patience(first=self._timeout or _FIRST, idle=self._timeout or _IDLE)
-        response = await self._send("POST", self.path, patience.first, body)
+        response = await self._send("POST", self.path, self._timeouts.first, body)
         if not response.is_success:
-            raise await self._refusal(response, patience.idle)
-        reply = Reply(response, decoder, patience, self.host)
+            raise await self._refusal(response, self._timeouts.idle)
+        reply = Reply(response, decoder, self._timeouts, self.host)
         try:
             return reply, await reply.begin()
         except BaseException:
@@ -220,6 +234,7 @@ class HttpProvider(Provider):
 
     def _scrubbed(self, error: errors.ProviderError) -> errors.ProviderError:
         secrets = [self._key(), *self._headers.values(), *(self._login or ())]
+        secrets += split_login(self._proxy or "")[1] or ()
         return type(error)(
             scrub(error.text, secrets),
             status=error.status,
@@ -244,11 +259,17 @@ class HttpProvider(Provider):
 
     async def _models_hint(self) -> str:
         try:
-            response = await self._send("GET", "/models", _MODELS)
+            response = await self._send("GET", self.models, _MODELS)
         except errors.ProviderError:
             return ADDRESS_HINT
         content = await _content(response, _MODELS)
         return (models_hint(self.model, content) if response.is_success else "") or ADDRESS_HINT
+
+
+def _timeouts(given: float | Timeouts | None) -> Timeouts:
+    if given is None:
+        return Timeouts()
+    return given if isinstance(given, Timeouts) else Timeouts(first=given, idle=given)
 
 
 async def _content(response: httpx.Response, seconds: float) -> bytes:

@@ -8,19 +8,23 @@ from collections.abc import Iterable, Mapping
 from nbtools.messages import File, Json, Message, Request, Text, ToolCall, ToolSpec
 from nbtools.providers.naming import model_calls
 from nbtools.providers.texts import join_texts, written
+from nbtools.schema.strict import strict_schema
 
 _NOTHING = "(no output)"
 
 
-def encode_request(request: Request, names: Mapping[str, str]) -> dict[str, Json]:
+def encode_request(
+    request: Request, names: Mapping[str, str], *, strict: bool = False
+) -> dict[str, Json]:
     """Write a request, without the model and its settings.
 
     Args:
         request: The question, with a history that obeys the rules.
         names: What each name of a tool is on the wire, as `wire_names` gives it.
+        strict: Whether to hold calls to those schemas that strict mode can express.
 
     Returns:
-        The fields `messages`, `tools` and `tool_choice`; the last two only if there are tools.
+        The field `messages`, and `tools` if there are any.
     """
     messages: list[Json] = []
     if request.system:
@@ -29,18 +33,19 @@ def encode_request(request: Request, names: Mapping[str, str]) -> dict[str, Json
         messages.extend(_user(message) if message.role == "user" else _assistant(message, names))
     body: dict[str, Json] = {"messages": messages}
     if request.tools:
-        body["tools"] = [_tool(tool, names) for tool in request.tools]
-        if request.choice == "none":
-            body["tool_choice"] = "none"
+        body["tools"] = [_tool(tool, names, strict=strict) for tool in request.tools]
     return body
 
 
-def _tool(tool: ToolSpec, names: Mapping[str, str]) -> Json:
-    function = {
+def _tool(tool: ToolSpec, names: Mapping[str, str], *, strict: bool) -> Json:
+    held = strict_schema(tool.parameters) if strict else None
+    function: dict[str, Json] = {
         "name": names[tool.name],
         "description": tool.description,
-        "parameters": dict(tool.parameters),
+        "parameters": held or dict(tool.parameters),
     }
+    if held is not None:
+        function["strict"] = True
     return {"type": "function", "function": function}
 
 

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from typing import Protocol
 
 import httpx
 
 from nbtools import errors
 from nbtools.events import ModelEvent, ModelFault, ModelFinish, ModelUsage
-from nbtools.providers.connections import connection_error, silence_error
+from nbtools.providers.connections import Timeouts, connection_error, silence_error
 
 _GRACE = 1.0
 """Seconds for the end of the body after the end of the reply, so that the connection is kept."""
@@ -32,34 +31,24 @@ class ReplyDecoder(Protocol):
         """Take the end of the body and give what is left to say."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Patience:
-    """How long a silence may last, in seconds; any byte ends it."""
-
-    first: float
-    """Until the first word of the model."""
-    idle: float
-    """Afterwards."""
-
-
 class Reply:
     """Reads one response.
 
     Args:
         response: An open response with a good status.
         decoder: What reads its body.
-        patience: How long its silences may last.
+        timeouts: How long its silences may last.
         host: Who is answering.
     """
 
     def __init__(
-        self, response: httpx.Response, decoder: ReplyDecoder, patience: Patience, host: str
+        self, response: httpx.Response, decoder: ReplyDecoder, timeouts: Timeouts, host: str
     ) -> None:
         self._response = response
         self._decoder = decoder
-        self._patience = patience
+        self._timeouts = timeouts
         self._host = host
-        self._silence = _Silence(patience.first)
+        self._silence = _Silence(timeouts.first)
         self._chunks = _chunks(response)
         self._begun = False
 
@@ -114,7 +103,7 @@ class Reply:
 
     def _heard(self) -> None:
         self._begun = True
-        limit = _GRACE if self._decoder.over else self._patience.idle
+        limit = _GRACE if self._decoder.over else self._timeouts.idle
         if limit != self._silence.limit:
             self._silence.change(limit)
 
