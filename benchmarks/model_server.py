@@ -71,7 +71,9 @@ def text(tokens: int) -> str:
 def arguments(pieces: int) -> dict[str, Any]:
     """Make arguments whose JSON text has exactly this many pieces: half a text, half a table."""
     size = pieces * PIECE
-    rows = [{"id": n, "name": f"item-{n:05}", "share": n / 8, "ok": n % 3 == 0} for n in range(size)]
+    rows = [
+        {"id": n, "name": f"item-{n:05}", "share": n / 8, "ok": n % 3 == 0} for n in range(size)
+    ]
     share = len(json.dumps(rows[:64])) / 64
     made: dict[str, Any] = {"path": "out/report.md", "rows": rows[: int(size * 0.45 / share)]}
     made["content"] = ""
@@ -131,7 +133,11 @@ def _cut(whole: str, size: int) -> Iterator[str]:
 
 
 def _reply(model: str, deltas: list[dict[str, Any]], finish: str) -> tuple[bytes, ...]:
-    usage = {"prompt_tokens": 10, "completion_tokens": len(deltas), "total_tokens": 10 + len(deltas)}
+    usage = {
+        "prompt_tokens": 10,
+        "completion_tokens": len(deltas),
+        "total_tokens": 10 + len(deltas),
+    }
     chunks = [
         _chunk(model, [_choice({"role": "assistant", "content": ""})]),
         *(_chunk(model, [_choice(delta)]) for delta in deltas),

@@ -94,7 +94,11 @@ def dumps(value: Json) -> str:
         ValueError: A number is not finite.
         TypeError: Something is no JSON.
     """
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return _compact(value)
+
+
+# Made once: `json.dumps` makes an encoder for every call with options.
+_compact = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
 def digest(tool: str, args: Mapping[str, Json]) -> str:

@@ -106,9 +106,9 @@ def _turns(messages: Sequence[Message]) -> list[list[Message]]:
 
 
 def _for_model(message: Message) -> Message:
-    if message.role == "user":
-        return replace(message, parts=tuple(_user_parts(message)))
-    return replace(message, parts=tuple(_reply_parts(message)))
+    made = _user_parts(message) if message.role == "user" else _reply_parts(message)
+    parts = tuple(made)
+    return message if parts == message.parts else replace(message, parts=parts)
 
 
 def _user_parts(message: Message) -> Iterable[Part]:
@@ -131,10 +131,10 @@ def _reply_parts(message: Message) -> Iterable[Part]:
 
 def _closed(call: ToolCall) -> ToolCall:
     """Give an open call the one result that a server demands of it."""
-    args = call.args if isinstance(call.args, dict) else dict(call.args or {})
-    if call.state in FINAL:
-        return replace(call, args=args, told=call.told or "(no output)")
-    return replace(call, args=args, told=sentence("unanswered"))
+    if call.state in FINAL and call.told and isinstance(call.args, dict):
+        return call
+    told = (call.told or "(no output)") if call.state in FINAL else sentence("unanswered")
+    return replace(call, args=dict(call.args or {}), told=told)
 
 
 def _note(call: ToolCall) -> str:

@@ -166,7 +166,11 @@ class _Walk:
 
 
 def _cost(text: str) -> int:
-    return len(json.dumps(text, ensure_ascii=False))
+    return len(_quoted(text))
+
+
+# Made once: `json.dumps` makes an encoder for every call with options.
+_quoted = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def _fit(text: str, room: int) -> str:

@@ -64,8 +64,9 @@ def next_steps(
     Returns:
         Steps that may all start at once; empty when the conversation rests.
     """
-    calls = _call_steps(conversation, max_roundtrips)
-    if calls or conversation.error or not settled(conversation):
+    opened = _open(conversation)
+    calls = _call_steps(conversation, opened, max_roundtrips)
+    if opened or conversation.error or any(map(is_open, conversation.messages)):
         return calls
     if not _needs_answer(conversation, auto_send=auto_send):
         return ()
@@ -87,9 +88,7 @@ def status(
     ):
         return "running"
     held = bool(unsent(conversation)) and not auto_send
-    if open_calls(conversation) or (
-        held and question(conversation, max_roundtrips=max_roundtrips)
-    ):
+    if open_calls(conversation) or (held and question(conversation, max_roundtrips=max_roundtrips)):
         return "waiting"
     return "error" if conversation.error else "ready"
 
@@ -101,17 +100,7 @@ def is_open(message: Message) -> bool:
 
 def open_calls(conversation: Conversation) -> tuple[ToolCall, ...]:
     """Return every call that is not final, in order."""
-    return tuple(
-        call
-        for message in conversation.messages
-        for call in calls_of(message)
-        if call.state not in FINAL
-    )
-
-
-def settled(conversation: Conversation) -> bool:
-    """Say whether no reply and no call is open."""
-    return not open_calls(conversation) and not any(map(is_open, conversation.messages))
+    return tuple(call for _, call in _open(conversation))
 
 
 def unsent(conversation: Conversation) -> tuple[ToolCall, ...]:
@@ -141,24 +130,36 @@ def repeated(conversation: Conversation, call: ToolCall, digest: str) -> str:
     return last if same >= REPEATS else ""
 
 
-def _call_steps(conversation: Conversation, max_roundtrips: int) -> tuple[Step, ...]:
-    return tuple(
-        _call_step(conversation, message, call, max_roundtrips)
+def _open(conversation: Conversation) -> list[tuple[Message, ToolCall]]:
+    return [
+        (message, part)
         for message in conversation.messages
-        if message.role == "user" or message.finish in ENDED_WELL
-        for call in calls_of(message)
-        if call.state in ("streaming", "running")
-    )
+        for part in message.parts
+        if isinstance(part, ToolCall) and part.state not in FINAL
+    ]
 
 
-def _call_step(
-    conversation: Conversation, message: Message, call: ToolCall, max_roundtrips: int
-) -> Step:
+def _call_steps(
+    conversation: Conversation, opened: list[tuple[Message, ToolCall]], max_roundtrips: int
+) -> tuple[Step, ...]:
+    movable = [
+        (message, call)
+        for message, call in opened
+        if call.state != "pending" and (message.role == "user" or message.finish in ENDED_WELL)
+    ]
+    if not movable:
+        return ()
+    reason = ""
+    if rounds(conversation) > max_roundtrips:
+        reason = f"{max_roundtrips} rounds of tool calls in answer to one message."
+    return tuple(_call_step(message, call, reason) for message, call in movable)
+
+
+def _call_step(message: Message, call: ToolCall, over_limit: str) -> Step:
     if call.state == "running":
         return Run(call.id)
-    if message.role == "assistant" and rounds(conversation) > max_roundtrips:
-        reason = f"{max_roundtrips} rounds of tool calls in answer to one message."
-        return Refuse(call.id, reason)
+    if message.role == "assistant" and over_limit:
+        return Refuse(call.id, over_limit)
     return Prepare(call.id)
 
 

@@ -174,9 +174,8 @@ class Ring:
         return {"max_roundtrips": settings.max_roundtrips, "auto_send": settings.auto_send}
 
     def _set_status(self) -> None:
-        status = planner.status(self.conversation, **self._limits())
-        if self._tasks:
-            status = "running"
+        running = bool(self._tasks)
+        status = "running" if running else planner.status(self.conversation, **self._limits())
         if status != self.conversation.status:
             self._apply(ev.StatusChanged(status=status))
         if status != "running":

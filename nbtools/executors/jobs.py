@@ -27,7 +27,7 @@ DEADLY = (KeyboardInterrupt, SystemExit, asyncio.CancelledError)
 """What would end the loop of the caller, or look like its own cancellation."""
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class Job:
     """A function for another thread, and the future that its caller awaits."""
 
@@ -36,9 +36,17 @@ class Job:
     loop: asyncio.AbstractEventLoop
     late: Callable[[Any, BaseException | None], None] | None = None
     context: contextvars.Context = field(default_factory=contextvars.copy_context)
+    over: bool = False
+    """Whether the function has ended."""
 
     def run(self) -> tuple[Any, BaseException | None]:
         """Call the function in the caller's context; return its value, or what it raised."""
+        try:
+            return self._outcome()
+        finally:
+            self.over = True
+
+    def _outcome(self) -> tuple[Any, BaseException | None]:
         try:
             return self.context.run(self.fn), None
         except DEADLY as error:
