@@ -3,8 +3,8 @@
 import { render } from "preact";
 import { App } from "./components/app";
 import styles from "./components/chat.css";
+import { Focus } from "./components/focus";
 import type { View } from "./components/view";
-import { Focus } from "./focus";
 import type { WidgetManager } from "./renderers/host";
 import type { JavaScriptRenderers } from "./renderers/javascript";
 import type { ChatStore } from "./store";

@@ -7,8 +7,8 @@
 
 interface Model {
   get(name: string): string;
-  on(name: string, callback: (...parameters: unknown[]) => void): void;
-  off(name: string, callback: (...parameters: unknown[]) => void): void;
+  on(name: string, callback: (...message: unknown[]) => void): void;
+  off(name: string, callback: (...message: unknown[]) => void): void;
   widget_manager: { get_model(id: string): Promise<Model> };
 }
 
@@ -26,7 +26,7 @@ function load(model: Model): Promise<() => Widget> {
   const version = model.get("version");
   const loading = runtimes[version] ?? fetchRuntime(model);
   runtimes[version] = loading;
-  loading.catch(() => delete runtimes[version]); // the next view tries again
+  loading.catch(() => delete runtimes[version]); // so that the next view tries again
   return loading;
 }
 
@@ -41,30 +41,35 @@ async function fetchRuntime(model: Model): Promise<() => Widget> {
   }
 }
 
+/** Starts the chat of a model once the runtime is there, with the messages that came before. */
+function starter(context: { model: Model }): () => Promise<Widget> {
+  const { model } = context;
+  const missed: unknown[][] = [];
+  const keep = (...message: unknown[]) => missed.push(message);
+  model.on("msg:custom", keep);
+  return async () => {
+    const widget = (await load(model))();
+    model.off("msg:custom", keep);
+    widget.initialize({ ...context, missed });
+    return widget;
+  };
+}
+
 export default () => {
+  let start: () => Promise<Widget>;
   let widget: Promise<Widget>;
-  let start = async (): Promise<Widget> => Promise.reject(new Error("not initialised"));
   return {
     initialize(context: { model: Model }) {
-      const { model } = context;
-      const missed: unknown[][] = [];
-      const keep = (...message: unknown[]) => missed.push(message);
-      model.on("msg:custom", keep);
-      start = async () => {
-        const made = (await load(model))();
-        model.off("msg:custom", keep);
-        made.initialize({ ...context, missed });
-        return made;
-      };
+      start = starter(context);
       widget = start();
-      widget.catch(() => {}); // told in render
+      widget.catch(() => {}); // told by render
     },
     async render(context: { el: HTMLElement }) {
       try {
         widget = widget.catch(start);
         return (await widget).render(context);
       } catch (error) {
-        context.el.textContent = `nbtools could not load its front end (${error}). Run the cell again, or read docs/hosts.md on content-security policies.`;
+        context.el.textContent = `nbtools could not load its front end (${error}). Run the cell again; a content-security policy has to allow "script-src blob:".`;
       }
     },
   };

@@ -2,10 +2,10 @@
 
 import { Component, type ComponentType, createContext, h } from "preact";
 import { useContext, useLayoutEffect, useReducer, useState } from "preact/hooks";
-import type { Focus } from "../focus";
 import type { WidgetManager } from "../renderers/host";
 import type { JavaScriptRenderers } from "../renderers/javascript";
 import type { ChatStore, Topic } from "../store";
+import type { Focus } from "./focus";
 
 /** One place on a page where a chat is shown. */
 export interface View {
