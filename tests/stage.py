@@ -143,6 +143,7 @@ class Page:
         """Type a message; wait for the rest; return Python's answer to the command."""
         answer = self.command("send", text=text)
         await self.session.rest()
+        self.flush()
         return answer
 
 
