@@ -50,6 +50,7 @@ class OpenAI(HttpProvider):
 
     path = "/chat/completions"
     home = OPENAI
+    wire = "openai-chat"
 
     def __init__(
         self,

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 
 from nbtools.messages import File
 
+NOTHING = "(no output)"
+"""What stands for a result that says nothing, since servers refuse an empty one."""
+
 
 def join_texts(texts: Sequence[str]) -> str:
     """Join texts that a call stood between, so that their words stay apart.

@@ -11,23 +11,35 @@ from nbtools.events import (
     ModelCall,
     ModelEvent,
     ModelFault,
+    ModelPart,
     ModelReasoning,
     ModelRefusal,
     ModelText,
     ModelUsage,
 )
-from nbtools.messages import Json, Message, Request, ToolSpec, Usage
+from nbtools.history import prepare
+from nbtools.messages import Conversation, Json, Message, Request, ToolCall, ToolSpec, Usage
+from nbtools.providers.decoding import BodyDecoder
 from nbtools.providers.failures import Report, read_refusal
-from nbtools.providers.openai import Decoder, OpenAI
+from nbtools.providers.http import HttpProvider
+from nbtools.providers.openai import OpenAI
+from nbtools.providers.openai_decoder import Decoder as OpenAIDecoder
 from nbtools.providers.refusals import decoded
+from nbtools.providers.responses import OpenAIResponses
+from nbtools.providers.responses_decoder import Decoder as ResponsesDecoder
 
-Wire = Literal["openai-chat"]
+Wire = Literal["openai-chat", "openai-responses"]
+
+_WIRES: Mapping[Wire, tuple[type[HttpProvider], type[BodyDecoder]]] = {
+    "openai-chat": (OpenAI, OpenAIDecoder),
+    "openai-responses": (OpenAIResponses, ResponsesDecoder),
+}
 
 
 def encode(
     wire: Wire,
-    messages: Sequence[Message],
-    tools: Sequence[ToolSpec] = (),
+    conversation: Conversation | Sequence[Message],
+    tools: Sequence[Any] = (),
     *,
     model: str = "model",
     system: str = "",
@@ -38,8 +50,8 @@ def encode(
 
     Args:
         wire: Its wire.
-        messages: The history, which obeys the rules of `messages.Request`.
-        tools: The tools.
+        conversation: A conversation, or a history that obeys the rules of `messages.Request`.
+        tools: Tools, or what a model is told of them (`messages.ToolSpec`).
         model: The model's name.
         system: The system text.
         choice: Whether tools may be called.
@@ -48,9 +60,17 @@ def encode(
     Raises:
         ValueError: There is no such wire.
     """
-    _check(wire)
-    request = Request(messages=messages, system=system, tools=tools, choice=choice)
-    return OpenAI(model, **settings).encode(request)
+    make: Any = _of(wire)[0]
+    if isinstance(conversation, Conversation):
+        conversation = prepare(conversation)
+    request = Request(
+        messages=conversation,
+        system=system,
+        tools=[tool if isinstance(tool, ToolSpec) else tool.spec for tool in tools],
+        choice=choice,
+    )
+    provider: HttpProvider = make(model, **settings)
+    return provider.encode(request)
 
 
 def decode(
@@ -71,17 +91,17 @@ def decode(
         chunk: Bytes of the pieces in which the body arrives; None gives it whole.
 
     Returns:
-        `text`, `reasoning`, `refusal`, `tool_calls`, `finish_reason`, `usage` and `error`, as far
-        as the answer has them.
+        `text`, `reasoning`, `refusal`, `tool_calls`, `server_tool_calls`, `finish_reason`, `usage`
+        and `error`, as far as the answer has them.
 
     Raises:
         ValueError: There is no such wire.
     """
-    _check(wire)
+    read = _of(wire)[1]
     if not 200 <= status < 300:
         report = read_refusal(decoded(body))
         return {**_answer([]), "error": _error("http", status, report)}
-    decoder = Decoder()
+    decoder = read()
     size = chunk or max(len(body), 1)
     events = [
         event
@@ -95,9 +115,11 @@ def decode(
     return answer
 
 
-def _check(wire: str) -> None:
-    if wire != "openai-chat":
-        raise ValueError(f"There is no wire {wire!r}; expected 'openai-chat'.")
+def _of(wire: str) -> tuple[type[HttpProvider], type[BodyDecoder]]:
+    found = _WIRES.get(wire)  # type: ignore[call-overload]
+    if found is None:
+        raise ValueError(f"There is no wire {wire!r}; expected one of {', '.join(_WIRES)}.")
+    return found  # type: ignore[no-any-return]
 
 
 def _answer(events: Sequence[ModelEvent]) -> dict[str, Json]:
@@ -108,6 +130,7 @@ def _answer(events: Sequence[ModelEvent]) -> dict[str, Json]:
         "reasoning": _joined(events, ModelReasoning),
         "refusal": _joined(events, ModelRefusal) or None,
         "tool_calls": [_call(c, events) for c in events if isinstance(c, ModelCall)],
+        "server_tool_calls": [item for e in events for item in _ran(e)],
         "finish_reason": None,
         "usage": _usage(used[-1]) if used else None,
         "error": True if any(isinstance(event, ModelFault) for event in events) else None,
@@ -130,6 +153,21 @@ def _call(begun: ModelCall, events: Sequence[ModelEvent]) -> dict[str, Json]:
         "arguments": raw if kind == "custom" else _parsed(raw),
         "arguments_raw": raw or None,
     }
+
+
+def _ran(event: ModelEvent) -> list[Json]:
+    """List what the provider ran itself, results included."""
+    call = event.part if isinstance(event, ModelPart) else None
+    if not isinstance(call, ToolCall) or not isinstance(call.sealed, Mapping):
+        return []
+    return [
+        {
+            "type": item.get("type"),
+            "id": item.get("id") or item.get("call_id"),
+            "name": item.get("name"),
+        }
+        for item in call.sealed.get("items", ())
+    ]
 
 
 def _parsed(raw: str) -> Json:

@@ -1,0 +1,35 @@
+"""Recorded answers of Responses servers, read as OpenAI's own library reads them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.recordings import FIELDS, cases, read
+
+CASES = cases("openai-responses")
+DIFFERENCES: dict[tuple[str, str], str] = {
+    (
+        "ai-azure-deepseek-reasoning.1",
+        "error",
+    ): "the server answered in another protocol: the library sees an empty reply, we a broken one",
+    (
+        "rig-chatgpt-http-errors-nonstreaming-unauthorized-preserves-status-and-body",
+        "error",
+    ): "the message stands in `detail`, which the library drops and we show",
+}
+
+
+@pytest.mark.skipif(not CASES, reason="the recordings are not beside the repository")
+@pytest.mark.parametrize("size", [None, 7, 1])
+@pytest.mark.parametrize("case", CASES)
+def test_a_recorded_answer_is_read_as_its_library_reads_it(case: str, size: int | None):
+    answer, expected = read("openai-responses", case, size)
+    compared = [field for field in FIELDS if (case, field) not in DIFFERENCES]
+    assert {f: answer[f] for f in compared} == {f: expected[f] for f in compared}
+
+
+@pytest.mark.skipif(not CASES, reason="the recordings are not beside the repository")
+@pytest.mark.parametrize(("case", "field"), DIFFERENCES)
+def test_a_difference_on_purpose_is_still_one(case: str, field: str):
+    answer, expected = read("openai-responses", case)
+    assert answer[field] != expected[field], DIFFERENCES[case, field]
