@@ -10,6 +10,7 @@ import asyncio
 import base64
 import mimetypes
 import secrets
+import sys
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import replace
@@ -399,6 +400,11 @@ class Chat(anywidget.AnyWidget):
             self._drawer.close()
             on_engine(self._session, self._bridge.close)
         super().close()
+
+    def __del__(self) -> None:
+        # When Python ends, the engine's thread is frozen already: whoever waits for it hangs.
+        if not sys.is_finalizing():
+            super().__del__()
 
     # --- showing ------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.kernel
 
 
 def run(*command, **options):
-    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, **options)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
