@@ -45,6 +45,24 @@ def own_names(request: Request, names: Mapping[str, str]) -> dict[str, str]:
     return {names[t.name]: t.name for t in request.tools if names[t.name] != t.name}
 
 
+def wire_ids(request: Request) -> dict[str, str]:
+    """Choose the id that each call has on the wire: other wires allow more characters in it.
+
+    Args:
+        request: The question.
+
+    Returns:
+        The id on the wire by the call's own id, as `wire_names` chooses names.
+    """
+    ids: dict[str, str] = {}
+    taken: set[str] = set()
+    for message in request.messages:
+        for call in model_calls(message):
+            ids[call.id] = _unlike(call.id, taken)
+            taken.add(ids[call.id])
+    return ids
+
+
 def model_calls(message: Message) -> list[ToolCall]:
     """Give the calls of a message that the model made; a provider's own have no result of ours."""
     return [p for p in message.parts if type(p) is ToolCall and p.origin != "provider"]

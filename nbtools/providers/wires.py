@@ -19,6 +19,8 @@ from nbtools.events import (
 )
 from nbtools.history import prepare
 from nbtools.messages import Conversation, Json, Message, Request, ToolCall, ToolSpec, Usage
+from nbtools.providers.anthropic import Anthropic
+from nbtools.providers.anthropic_decoder import Decoder as AnthropicDecoder
 from nbtools.providers.decoding import BodyDecoder
 from nbtools.providers.failures import Report, read_refusal
 from nbtools.providers.http import HttpProvider
@@ -28,11 +30,12 @@ from nbtools.providers.refusals import decoded
 from nbtools.providers.responses import OpenAIResponses
 from nbtools.providers.responses_decoder import Decoder as ResponsesDecoder
 
-Wire = Literal["openai-chat", "openai-responses"]
+Wire = Literal["openai-chat", "openai-responses", "anthropic"]
 
 _WIRES: Mapping[Wire, tuple[type[HttpProvider], type[BodyDecoder]]] = {
     "openai-chat": (OpenAI, OpenAIDecoder),
     "openai-responses": (OpenAIResponses, ResponsesDecoder),
+    "anthropic": (Anthropic, AnthropicDecoder),
 }
 
 
@@ -151,7 +154,7 @@ def _call(begun: ModelCall, events: Sequence[ModelEvent]) -> dict[str, Json]:
         "name": begun.name,
         "type": kind,
         "arguments": raw if kind == "custom" else _parsed(raw),
-        "arguments_raw": raw or None,
+        "arguments_raw": None if getattr(begun.key, "whole", False) else raw or None,
     }
 
 
@@ -163,7 +166,7 @@ def _ran(event: ModelEvent) -> list[Json]:
     return [
         {
             "type": item.get("type"),
-            "id": item.get("id") or item.get("call_id"),
+            "id": item.get("id") or item.get("call_id") or item.get("tool_use_id"),
             "name": item.get("name"),
         }
         for item in call.sealed.get("items", ())

@@ -34,3 +34,30 @@ def output_schema(output: Output) -> tuple[str, dict[str, Json]]:
 
 def _name(title: str) -> str:
     return _FOREIGN.sub("_", title)[:64] or "answer"
+
+
+_CONSTRAINTS = frozenset({
+    "default", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
+    "minLength", "maxLength", "maxItems", "uniqueItems",
+})  # fmt: skip
+
+
+def closed_schema(schema: Json) -> Json:
+    """Write a schema for servers that want every object closed, and take no bounds.
+
+    Args:
+        schema: A JSON Schema; bounds of numbers, texts and lists are left out.
+
+    Returns:
+        The schema in that form.
+    """
+    if isinstance(schema, list):
+        return [closed_schema(each) for each in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    closed = {k: closed_schema(each) for k, each in schema.items() if k not in _CONSTRAINTS}
+    if isinstance(schema.get("properties"), Mapping):
+        properties = schema["properties"].items()
+        closed["properties"] = {name: closed_schema(each) for name, each in properties}
+        closed["additionalProperties"] = False
+    return closed
