@@ -199,6 +199,9 @@ class Usage:
     output: int | None = None
     total: int | None = None
     cached: int | None = None
+    """Read from a cache, which costs less; whether `input` has them in it, the wire decides."""
+    written: int | None = None
+    """Written to a cache, which may cost more; never in `input`."""
     reasoning: int | None = None
 
 

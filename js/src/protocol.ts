@@ -157,7 +157,10 @@ export interface Usage {
   input?: number | null | undefined;
   output?: number | null | undefined;
   total?: number | null | undefined;
+  /** Read from a cache, which costs less; whether `input` has them in it, the wire decides. */
   cached?: number | null | undefined;
+  /** Written to a cache, which may cost more; never in `input`. */
+  written?: number | null | undefined;
   reasoning?: number | null | undefined;
 }
 
