@@ -14,7 +14,16 @@ import pytest
 from nbtools.testing import decode
 
 CORPUS = Path(__file__).parents[2] / "shared" / "corpus" / "anthropic"
-FIELDS = ["text", "reasoning", "refusal", "tool_calls", "finish_reason", "usage", "error"]
+FIELDS = [
+    "text",
+    "reasoning",
+    "refusal",
+    "tool_calls",
+    "server_tool_calls",
+    "finish_reason",
+    "usage",
+    "error",
+]
 
 DIFFERENCES: dict[tuple[str, str], str] = {}
 

@@ -65,7 +65,7 @@ def ran(use: Mapping[str, Any], result: Mapping[str, Any]) -> ToolCall:
     """Show what the provider ran as a call of its own.
 
     Args:
-        use: The block of the call.
+        use: The block of the call, which goes back by itself: calls may lie within others.
         result: The block of its result.
     """
     content = result.get("content")
@@ -79,7 +79,7 @@ def ran(use: Mapping[str, Any], result: Mapping[str, Any]) -> ToolCall:
         value=None if problem else plain(_readable(content)),
         error=problem,
         origin="provider",
-        sealed={"wire": WIRE, "items": [dict(block) for block in (use, result) if block]},
+        sealed={"wire": WIRE, "block": dict(result)},
     )
 
 

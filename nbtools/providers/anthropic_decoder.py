@@ -45,7 +45,7 @@ class Decoder(BodyDecoder):
         self._names = names or {}
         self._blocks: dict[object, Block] = {}
         self._last: Block | None = None
-        self._running: dict[str, Block] = {}
+        self._running: dict[str, dict[str, Any]] = {}
         self._counts: dict[str, Any] = {}
         self._called = False
 
@@ -165,22 +165,22 @@ class Decoder(BodyDecoder):
             into.append(ModelArgs(block, text))
 
     def _stop(self, block: Block | None, into: list[ModelEvent]) -> None:
-        """Close a block: what is not text goes back as it is, and what ran is shown."""
+        """Close a block: what we do not know goes back as it came, and what ran is shown."""
         if block is None or block.sealed:
             return
         block.sealed = True
-        kind = block.type
+        kind, content = block.type, block.closed()
         if kind in {"", "text", "tool_use"}:
             return
         if kind == "thinking":
             into.append(ModelReasoning(sealed={"wire": WIRE}))
-        elif kind.endswith("tool_use"):
-            self._running[word(block.content, "id")] = block
         elif kind.endswith("tool_result"):
-            use = self._running.pop(word(block.content, "tool_use_id"), None)
-            into.append(ModelPart(ran(use.closed() if use else {}, block.content)))
+            use = self._running.pop(word(content, "tool_use_id"), {})
+            into.append(ModelPart(ran(use, content)))
         else:
-            into.append(ModelReasoning(sealed={"wire": WIRE, "block": block.content}))
+            if kind.endswith("tool_use"):
+                self._running[word(content, "id")] = content
+            into.append(ModelReasoning(sealed={"wire": WIRE, "block": content}))
 
     # How it ends
 

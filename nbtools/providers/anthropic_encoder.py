@@ -7,11 +7,12 @@ are signed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
 from nbtools.frozen import thaw
 from nbtools.messages import (
+    ENDED_WELL,
     File,
     Json,
     Message,
@@ -106,6 +107,7 @@ def _user(message: Message) -> Iterator[Json]:
 def _assistant(
     message: Message, names: Mapping[str, str], ids: Mapping[str, str]
 ) -> Iterator[Json]:
+    lost = _lost(message)
     for part in message.parts:
         if type(part) is ToolCall and part.origin != "provider":
             yield {
@@ -119,19 +121,25 @@ def _assistant(
             if part.text.strip():
                 yield _text(part.text)
         else:
-            yield from _sealed(part, sealed_by(part, WIRE))
+            yield from _sealed(part, sealed_by(part, WIRE), lost)
 
 
-def _sealed(part: Part, sealed: Mapping[str, Any]) -> Iterator[Json]:
+def _sealed(part: Part, sealed: Mapping[str, Any], lost: Container[str]) -> Iterator[Json]:
     """Write what goes back exactly as it came, if it can."""
-    if "block" in sealed:
-        yield thaw(sealed["block"])
-    elif "items" in sealed:
-        items = thaw(sealed["items"])
-        if len(items) > 1:  # a result without its call, or the other way round, is refused
-            yield from items
-    elif type(part) is Reasoning and sealed.get("signature"):
+    if type(part) is Reasoning and sealed.get("signature"):
         yield {"type": "thinking", "thinking": part.text, "signature": sealed["signature"]}
+    elif "block" in sealed and sealed["block"].get("id") not in lost:
+        yield thaw(sealed["block"])
+
+
+def _lost(message: Message) -> set[str]:
+    """Name what the provider ran and broke off before its result; such a call is refused."""
+    blocks = [sealed_by(part, WIRE).get("block", {}) for part in message.parts]
+    if message.finish in ENDED_WELL:
+        return set()
+    answered = {block.get("tool_use_id") for block in blocks}
+    used = {block["id"] for block in blocks if "id" in block and "input" in block}
+    return used - answered
 
 
 def _result(call: ToolCall, ids: Mapping[str, str]) -> Json:

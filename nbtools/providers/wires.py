@@ -160,16 +160,19 @@ def _call(begun: ModelCall, events: Sequence[ModelEvent]) -> dict[str, Json]:
 
 def _ran(event: ModelEvent) -> list[Json]:
     """List what the provider ran itself, results included."""
-    call = event.part if isinstance(event, ModelPart) else None
-    if not isinstance(call, ToolCall) or not isinstance(call.sealed, Mapping):
+    holder = event.part if isinstance(event, ModelPart) else event
+    sealed = getattr(holder, "sealed", None)
+    if not isinstance(holder, ToolCall | ModelReasoning) or not isinstance(sealed, Mapping):
         return []
+    items = sealed.get("items") or filter(None, [sealed.get("block")])
     return [
         {
             "type": item.get("type"),
             "id": item.get("id") or item.get("call_id") or item.get("tool_use_id"),
             "name": item.get("name"),
         }
-        for item in call.sealed.get("items", ())
+        for item in items
+        if item.get("type") != "redacted_thinking"
     ]
 
 
