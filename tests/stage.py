@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import selectors
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from typing import Any, TypeVar
 
 import comm
@@ -18,7 +18,7 @@ from nbtools.errors import BadRequestError
 from nbtools.events import ModelEvent
 from nbtools.executors import Engine
 from nbtools.messages import Message, Request, Text, ToolCall
-from nbtools.providers import Provider
+from nbtools.providers import OpenAI, Provider
 from nbtools.publisher import Publisher
 from nbtools.reducer import calls_of
 from nbtools.runner import Settings
@@ -26,7 +26,7 @@ from nbtools.session import Session
 from nbtools.testing import Reply, Scripted, encode
 from nbtools.tools import collect
 from tests.page_copy import PageCopy
-from tests.servers import problem
+from tests.servers import ModelServer, Queued, problem
 
 T = TypeVar("T")
 
@@ -199,6 +199,26 @@ class RecordingComm(BaseComm):
             for kind, data, _ in self.traffic
             if kind == "comm_msg" and data.get("method") == "custom"
         ]
+
+
+Serve = Callable[..., tuple[Page, ModelServer]]
+
+
+@pytest.fixture
+async def serve() -> AsyncIterator[Serve]:
+    """Give a function that talks to a strict local server: `serve(*answers, tools=(), …)`."""
+    started: list[tuple[OpenAI, ModelServer]] = []
+
+    def start(*queued: Queued, tools: Any = (), **settings: Any) -> tuple[Page, ModelServer]:
+        server = ModelServer(*queued).start()
+        provider = OpenAI("m-1", base_url=server.url, api_key="sk-TEST-4242")
+        started.append((provider, server))
+        return Page(provider, tools, **settings), server
+
+    yield start
+    for provider, server in started:
+        await provider.close()
+        server.stop()
 
 
 @pytest.fixture
