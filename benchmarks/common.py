@@ -14,6 +14,7 @@ import comm
 from comm.base_comm import BaseComm
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # so that a script finds the drivers in `tests.lab`
 
 
 @dataclass(frozen=True, kw_only=True)

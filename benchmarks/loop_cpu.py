@@ -7,7 +7,6 @@ median of the ratios of their CPU times.
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import statistics
 import time

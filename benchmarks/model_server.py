@@ -206,6 +206,7 @@ async def _play(writer: asyncio.StreamWriter, events: tuple[bytes, ...], speed: 
         if wait > 0:
             await asyncio.sleep(wait)
         writer.write(event)
+        await writer.drain()  # raises once nobody listens
     writer.write(b"0\r\n\r\n")
     await writer.drain()
 
