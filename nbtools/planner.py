@@ -113,7 +113,7 @@ def unsent(conversation: Conversation) -> tuple[ToolCall, ...]:
 
 
 def rounds(conversation: Conversation) -> int:
-    """Count the replies with calls since the last question of the user."""
+    """Count the replies with calls since the last question; those that broke off do not count."""
     return sum(1 for message in _turn(conversation) if _calls_tools(message))
 
 
@@ -189,4 +189,6 @@ def _turn(conversation: Conversation) -> tuple[Message, ...]:
 
 
 def _calls_tools(message: Message) -> bool:
-    return message.role == "assistant" and any(call.origin == "model" for call in calls_of(message))
+    return message.finish in ENDED_WELL and any(
+        call.origin == "model" for call in calls_of(message)
+    )

@@ -170,6 +170,19 @@ async def test_a_notice_between_rounds_does_not_start_the_count_again():
     assert [known.outcome for known in page.calls] == ["ok", "limit"]
 
 
+async def test_a_reply_that_broke_off_does_not_count_as_a_round():
+    ran: list[str] = []
+    read = call("read_log", {"day": "mon"})
+    model = Strict([read, cut()], [read, cut()], [read], "Rain.")
+    page = Page(model, tools_that_ran(ran), max_roundtrips=1)
+    await page.say("Read")
+    for _ in range(2):
+        page.command("resend")
+        await page.session.rest()
+    assert [request.choice for request in model.requests] == ["auto"] * 4
+    assert (ran, page.texts[-1]) == (["read_log mon"], "Rain.")
+
+
 async def test_the_same_call_with_the_same_failure_is_not_run_a_fourth_time():
     tries = []
 
