@@ -2,12 +2,12 @@
 
 import { render } from "preact";
 import { App } from "./components/app";
-import styles from "./components/chat.css";
 import { Focus } from "./components/focus";
 import type { View } from "./components/view";
 import type { WidgetManager } from "./renderers/host";
 import type { JavaScriptRenderers } from "./renderers/javascript";
 import type { ChatStore } from "./store";
+import { STYLES } from "./styles";
 
 const KEYS = ["keydown", "keypress", "keyup"] as const;
 
@@ -42,7 +42,7 @@ let shared: CSSStyleSheet | undefined;
 function sheet(): CSSStyleSheet {
   if (!shared) {
     shared = new CSSStyleSheet();
-    shared.replaceSync(styles);
+    shared.replaceSync(STYLES);
   }
   return shared;
 }

@@ -220,7 +220,7 @@ describe("the page's copy", () => {
     kernel.change(["message", { id: "m", role: "assistant", parts: [] }]);
     const { store } = makeStore(kernel.snapshot);
     const heard: string[] = [];
-    store.announcement.topic.subscribe(() => heard.push(store.announcement.text));
+    store.announcer.topic.subscribe(() => heard.push(store.announcer.text));
     const states: Partial<Part>[] = [
       { state: "streaming" },
       { state: "pending", waiting: "approval" },
@@ -231,7 +231,14 @@ describe("the page's copy", () => {
       store.receive(kernel.change(["part", "m", part]));
       store.frame.flush();
     }
-    expect(heard).toEqual(["f: needs approval", "f: declined"]);
+    store.receive(kernel.change(["set", { status: "waiting" }]));
+    store.receive(kernel.change(["set", { status: "ready" }]));
+    store.frame.flush();
+    expect(heard).toEqual([
+      "f: needs approval.",
+      "f: declined.",
+      "The chat waits for you. The answer is complete.",
+    ]);
   });
 });
 

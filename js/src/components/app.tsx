@@ -21,11 +21,11 @@ export function App({ view }: { view: View }) {
 
 /** Says changes of state to those who hear the page; the words of an answer are left to be read. */
 function Announcer({ view }: { view: View }) {
-  const { announcement } = view.store;
-  useTopic(announcement.topic);
+  const { announcer } = view.store;
+  useTopic(announcer.topic);
   return (
     <p class="announcer" role="status" aria-live="polite">
-      {announcement.text}
+      {announcer.text}
     </p>
   );
 }

@@ -1,7 +1,7 @@
 /** The conversation in its own scroll box: it follows the end only for those who are there. */
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { CONVERSATION } from "../store";
+import { CONVERSATION, type MessageNode } from "../store";
 import { Button, CommandStatus } from "./controls";
 import { Empty } from "./empty";
 import { Icon } from "./icons";
@@ -22,7 +22,9 @@ export function Log() {
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls is reached by keyboard */}
       <div ref={box} class="log" role="log" aria-live="off" aria-label="Conversation" tabIndex={0}>
         <div ref={content} class="log-content">
-          <Messages />
+          <div>
+            <Messages />
+          </div>
           <Ongoing />
           <Failure />
           <Faults />
@@ -86,10 +88,24 @@ function Messages() {
   if (!copy.messages.length) return <Empty />;
   return (
     <>
-      {copy.messages.map((node) => (
-        <MessageView key={node.head.id} node={node} />
+      {stretches(copy.messages).map((nodes, place) => (
+        <div key={place} class="stretch">
+          {nodes.map((node) => (
+            <MessageView key={node.head.id} node={node} />
+          ))}
+        </div>
       ))}
     </>
+  );
+}
+
+/** How many messages are laid out together, so that a long history does not slow down the last. */
+const STRETCH = 16;
+
+function stretches(messages: readonly MessageNode[]): MessageNode[][] {
+  const count = Math.ceil(messages.length / STRETCH);
+  return Array.from({ length: count }, (_, place) =>
+    messages.slice(place * STRETCH, (place + 1) * STRETCH),
   );
 }
 

@@ -14,15 +14,14 @@ import type {
   PythonMessage,
   Snapshot,
 } from "../protocol";
+import { Announcer } from "./announcer";
 import { Assets } from "./assets";
 import { Commands } from "./commands";
 import { Copy, Mismatch } from "./copy";
 import { Draft } from "./draft";
-import type { FilledCall } from "./filled";
 import { Presence } from "./presence";
 import { type Patch, Sequence } from "./sequence";
-import { Frame, Topic } from "./topic";
-import { stateWords } from "./words";
+import { Frame } from "./topic";
 
 /** Where commands about no call or message belong. */
 export const COMPOSER = "composer";
@@ -43,8 +42,7 @@ export class ChatStore {
   readonly commands: Commands;
   /** Errors of the widget itself. */
   readonly faults: Failure[] = [];
-  /** What a screen reader says next. */
-  readonly announcement = { text: "", topic: new Topic() };
+  readonly announcer = new Announcer(this.frame);
   /** What components remember beyond their own life: open editors and what stands in them. */
   readonly kept = new Map<string, unknown>();
   readonly #address = { chat: "", boot: "" };
@@ -54,7 +52,8 @@ export class ChatStore {
   constructor(snapshot: Snapshot, post: (message: CommandMessage) => void) {
     this.commands = new Commands(this.#address, post, (subject) => this.#touch(subject));
     this.take(snapshot);
-    this.copy.onCall = (before, call) => this.#announceCall(before, call);
+    this.copy.onCall = (before, call) => this.announcer.call(before, call);
+    this.copy.onStatus = (status) => this.announcer.status(status);
   }
 
   /** The conversation's id. */
@@ -171,12 +170,6 @@ export class ChatStore {
   #fault(error: Failure): void {
     this.faults.push(error);
     this.frame.touch(this.copy.shell);
-  }
-
-  #announceCall(before: FilledCall | undefined, call: FilledCall): void {
-    if (!before && call.state === "streaming") return;
-    this.announcement.text = `${call.tool}: ${stateWords(call)}`;
-    this.frame.touch(this.announcement.topic);
   }
 
   #touch(subject: string): void {

@@ -85,8 +85,10 @@ export class Copy {
   model: ModelLabel = { label: "" };
   renderers: { [name: string]: RendererReference } = {};
   tools: ToolReference[] = [];
-  /** Called with the value before and after whenever a call or a status changes. */
+  /** Called when the state of a call changes. */
   onCall: (before: FilledCall | undefined, after: FilledCall) => void = () => {};
+  /** Called when the status changes. */
+  onStatus: (status: Status) => void = () => {};
   readonly #messages = new Map<string, MessageNode>();
   readonly #parts = new Map<string, PartNode>();
 
@@ -213,12 +215,18 @@ export class Copy {
   }
 
   #set(settings: Settings): void {
-    if (settings.status !== undefined) this.status = settings.status;
+    if (settings.status !== undefined) this.#setStatus(settings.status);
     if (settings.error !== undefined) this.error = settings.error;
     if (settings.model !== undefined) this.model = settings.model ?? { label: "" };
     if (settings.renderers !== undefined) this.#setRenderers(settings.renderers ?? {});
     if (settings.tools !== undefined) this.tools = settings.tools ?? [];
     this.frame.touch(this.shell);
+  }
+
+  #setStatus(status: Status): void {
+    const changed = status !== this.status;
+    this.status = status;
+    if (changed) this.onStatus(status);
   }
 
   #setRenderers(renderers: { [name: string]: RendererReference }): void {

@@ -1,7 +1,8 @@
 /** Blocks of written text: tokens to elements. */
 
 import type { Token, Tokens } from "marked";
-import { copyText, element } from "../dom";
+import { element } from "../dom";
+import { CodeBlock } from "./code";
 import { inlineNodes } from "./inline";
 
 /** Returns the element of a block, or null for one that shows nothing. */
@@ -13,7 +14,7 @@ export function blockNode(token: Token): HTMLElement | null {
     case "heading":
       return heading(token as Tokens.Heading);
     case "code":
-      return codeBlock(token as Tokens.Code);
+      return codeBlock(token as Tokens.Code).node;
     case "blockquote":
       return element("blockquote", {}, ...blockNodes((token as Tokens.Blockquote).tokens));
     case "list":
@@ -40,28 +41,14 @@ function heading(token: Tokens.Heading): HTMLElement {
   return element("div", attributes, ...inlineNodes(token.tokens));
 }
 
-function codeBlock(token: Tokens.Code): HTMLElement {
-  const language = (token.lang ?? "").trim().split(/\s/)[0] ?? "";
-  const bar = element(
-    "div",
-    { class: "codebar" },
-    element("span", {}, language),
-    copyButton(token.text),
-  );
-  const code = element("code", {}, token.text);
-  return element("div", { class: "code" }, bar, element("pre", { tabindex: "0" }, code));
+/** Makes the block of code of a token. */
+export function codeBlock(token: Tokens.Code): CodeBlock {
+  return new CodeBlock(languageOf(token), token.text);
 }
 
-function copyButton(text: string): HTMLElement {
-  const button = element("button", { type: "button", "aria-label": "Copy code" }, "Copy");
-  button.addEventListener("click", async () => {
-    await copyText(text);
-    button.textContent = "Copied";
-    setTimeout(() => {
-      button.textContent = "Copy";
-    }, 1500);
-  });
-  return button;
+/** Returns the language that a block of code names, or "". */
+export function languageOf({ lang = "" }: Tokens.Code): string {
+  return lang.trim().split(/\s/)[0] ?? "";
 }
 
 function list(token: Tokens.List): HTMLElement {

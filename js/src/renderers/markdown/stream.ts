@@ -6,9 +6,10 @@
  * delta does not grow with the text. What is shown depends on the text alone, not on how it was cut.
  */
 
-import { Lexer, type Links, type Token } from "marked";
+import { Lexer, type Links, type Token, type Tokens } from "marked";
 import { element } from "../dom";
-import { blockNode } from "./blocks";
+import { blockNode, codeBlock, languageOf } from "./blocks";
+import type { CodeBlock } from "./code";
 
 /** How many finished blocks are laid out together. */
 const GROUP = 16;
@@ -27,6 +28,8 @@ export class MarkdownStream {
   /** All definitions, as they were when finished blocks were last made. */
   #shownLinks: Links = {};
   #open: HTMLElement[] = [];
+  /** The open block, where it is code and nothing else. */
+  #code: CodeBlock | undefined;
   /** Finished blocks with a bracket in them: a definition that comes later may make it a link. */
   #bracketed: Finished[] = [];
 
@@ -42,13 +45,27 @@ export class MarkdownStream {
     const rest = text.slice(this.#finishedLength);
     const { tokens, links } = read(writing ? closeMarks(rest) : rest, this.#links);
     this.#relink(links);
-    const finished = countFinished(tokens);
+    if (this.#growCode(tokens)) return;
     for (const node of this.#open) this.#take(node);
+    const finished = countFinished(tokens);
     for (const token of tokens.slice(0, finished)) this.#finish(token);
-    this.#open = tokens
-      .slice(finished)
-      .map(blockNode)
-      .filter((node) => node !== null);
+    this.#showOpen(tokens.slice(finished));
+  }
+
+  /** A long block of code is not made anew for each of its lines. */
+  #growCode(tokens: Token[]): boolean {
+    const [token] = tokens;
+    if (!this.#code || tokens.length !== 1 || token?.type !== "code") return false;
+    const { language } = this.#code;
+    return languageOf(token as Tokens.Code) === language && this.#code.grow(token.text);
+  }
+
+  #showOpen(tokens: Token[]): void {
+    const [token] = tokens;
+    const alone = tokens.length === 1 && token?.type === "code";
+    this.#code = alone ? codeBlock(token as Tokens.Code) : undefined;
+    const nodes = this.#code ? [this.#code.node] : tokens.map(blockNode);
+    this.#open = nodes.filter((node) => node !== null);
     for (const node of this.#open) this.#place(node);
   }
 
@@ -58,6 +75,7 @@ export class MarkdownStream {
     this.#links = {};
     this.#shownLinks = {};
     this.#open = [];
+    this.#code = undefined;
     this.#bracketed = [];
   }
 
