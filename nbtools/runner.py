@@ -73,6 +73,9 @@ class Settings:
     auto_send: bool = True
     context_limit: int | None = None
 
+    def __post_init__(self) -> None:
+        self.provider.check([tool.spec for tool in self.tools.values()])
+
 
 async def request(
     provider: Provider,

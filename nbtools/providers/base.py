@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from nbtools.events import ModelEvent
-    from nbtools.messages import Request
+    from nbtools.messages import Request, ToolSpec
     from nbtools.tools import Tool
 
 OnWait = Callable[[float, str], None]
@@ -32,6 +32,16 @@ class Provider:
     """Tools that the provider brings along."""
     slash: ClassVar[bool] = False
     """Whether text such as "/tool name=value" goes to this provider, not to the tool itself."""
+
+    def check(self, tools: Sequence[ToolSpec]) -> None:
+        """Make sure that the model can be told of these tools; called when they are chosen.
+
+        Args:
+            tools: The tools of a chat.
+
+        Raises:
+            ToolDefinitionError: One of them cannot be told; the text names it and its parameter.
+        """
 
     def stream(
         self, request: Request, *, on_wait: OnWait | None = None

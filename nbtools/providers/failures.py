@@ -12,7 +12,7 @@ from nbtools import errors
 _LONGEST = 2_000
 _TOO_LONG = re.compile(
     r"context.{0,20}(length|window|size)|prompt is too long|too many (input )?tokens"
-    r"|maximum.{0,20}tokens.{0,40}(request|prompt|input)",
+    r"|token count.{0,40}exceeds|maximum.{0,20}tokens.{0,40}(request|prompt|input)",
     re.IGNORECASE,
 )
 _WORDS: tuple[tuple[str, type[errors.ProviderError]], ...] = (
@@ -32,6 +32,7 @@ _WORDS: tuple[tuple[str, type[errors.ProviderError]], ...] = (
     ("invalid_request", errors.BadRequestError),
     ("tool_use_failed", errors.BadRequestError),
 )
+_DELAY = re.compile(r"(\d+(?:\.\d+)?)s")
 _STATUSES: Mapping[int, type[errors.ProviderError]] = {
     401: errors.AuthenticationError,
     403: errors.AuthenticationError,
@@ -53,6 +54,10 @@ class Report:
     code: str = ""
     origin: str = ""
     """What a server further up the line had said, where a gateway passes it on."""
+    reason: str = ""
+    """The word that tells refusals of one type apart, where the server has one (Google)."""
+    wait: float | None = None
+    """Seconds that it asks to wait, where the body says it (Google)."""
 
     @property
     def kind(self) -> str:
@@ -139,13 +144,25 @@ def looks_like_html(text: str) -> bool:
 
 
 def _report_of(error: Mapping[str, Any]) -> Report:
-    metadata = error.get("metadata")
+    metadata, status = error.get("metadata"), error.get("status")
     return Report(
         message=_text(error.get("message")),
-        type=_text(error.get("type")),
+        type=_text(error.get("type")) or (status if isinstance(status, str) else ""),
         code=_text(error.get("code")),
         origin=_text(metadata.get("raw")) if isinstance(metadata, dict) else "",
+        **_details(error.get("details")),
     )
+
+
+def _details(details: object) -> dict[str, Any]:
+    """Read the details of Google's errors: https://google.aip.dev/193."""
+    found: dict[str, Any] = {}
+    for detail in details if isinstance(details, list) else ():
+        if isinstance(detail, dict):
+            delay = _DELAY.fullmatch(_text(detail.get("retryDelay")))
+            found |= {"wait": float(delay[1])} if delay else {}
+            found |= {"reason": _text(detail["reason"])} if detail.get("reason") else {}
+    return found
 
 
 def _class_of(report: Report, status: int | None) -> type[errors.ProviderError]:
@@ -154,7 +171,7 @@ def _class_of(report: Report, status: int | None) -> type[errors.ProviderError]:
     if status in {None, 400, 413, 422} and _TOO_LONG.search(report.message):
         return errors.ContextLengthError
     if status is None or status in {400, 422}:
-        words = f"{report.code} {report.type}".lower()
+        words = f"{report.code} {report.type} {report.reason}".lower()
         for word, kind in _WORDS:
             if word in words:
                 return kind
@@ -166,6 +183,8 @@ def _class_of(report: Report, status: int | None) -> type[errors.ProviderError]:
 
 
 def _hint(report: Report) -> str:
+    if report.reason == "API_KEY_INVALID":
+        return "Check the key."
     if "insufficient_quota" in report.code:
         return "The account has no credit left; see its billing page."
     return ""

@@ -52,7 +52,7 @@ class HttpProvider(Provider):
         ValueError: `base_url` is no address, or a setting has a value that it cannot have.
     """
 
-    path: ClassVar[str]
+    path: str
     """Where requests go, below `base_url`."""
     variable: str
     """The environment variable that holds the key."""
@@ -187,9 +187,7 @@ class HttpProvider(Provider):
 
         headers = self._all_headers()
         client = await self._clients.get()
-        request = client.build_request(
-            method, self._base + path + self._query, content=body, headers=headers
-        )
+        request = client.build_request(method, self._address(path), content=body, headers=headers)
         login = self._login or httpx.USE_CLIENT_DEFAULT
         try:
             async with asyncio.timeout(seconds):
@@ -198,6 +196,11 @@ class HttpProvider(Provider):
             raise silence_error(self.host, seconds) from None
         except (httpx.HTTPError, httpx.StreamError) as error:
             raise connection_error(error, self.host) from None
+
+    def _address(self, path: str) -> str:
+        path, _, query = path.partition("?")
+        queries = "&".join(filter(None, (query, self._query.removeprefix("?"))))
+        return self._base + path + (f"?{queries}" if queries else "")
 
     async def _refusal(self, response: httpx.Response, seconds: float) -> errors.ProviderError:
         content = await _content(response, seconds)

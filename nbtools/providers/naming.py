@@ -11,11 +11,12 @@ _LONGEST = 64
 _FOREIGN = re.compile(r"[^A-Za-z0-9_-]")
 
 
-def wire_names(request: Request) -> dict[str, str]:
+def wire_names(request: Request, *, letter_first: bool = False) -> dict[str, str]:
     """Choose the name that each tool, known or invented by the model, has on the wire.
 
     Args:
         request: The question.
+        letter_first: Whether a name has to begin with a letter or `_`.
 
     Returns:
         The name on the wire by the tool's own name: at most 64 of the characters A-Z, a-z, 0-9,
@@ -24,11 +25,12 @@ def wire_names(request: Request) -> dict[str, str]:
     given = [tool.name for tool in request.tools]
     called = [call.tool for message in request.messages for call in model_calls(message)]
     names: dict[str, str] = {}
-    taken: set[str] = {name for name in given if _allowed(name) == name}
-    for name in (*given, *called):
-        if name not in names:
-            names[name] = name if name in taken and name in given else _unlike(name, taken)
-            taken.add(names[name])
+    wanted = {name: _allowed(name, letter_first=letter_first) for name in (*given, *called)}
+    taken: set[str] = {name for name in given if wanted[name] == name}
+    for name, candidate in wanted.items():
+        kept = name in taken and name in given
+        names[name] = name if kept else _unlike(candidate, taken)
+        taken.add(names[name])
     return names
 
 
@@ -58,7 +60,7 @@ def wire_ids(request: Request) -> dict[str, str]:
     taken: set[str] = set()
     for message in request.messages:
         for call in model_calls(message):
-            ids[call.id] = _unlike(call.id, taken)
+            ids[call.id] = _unlike(_allowed(call.id), taken)
             taken.add(ids[call.id])
     return ids
 
@@ -68,13 +70,15 @@ def model_calls(message: Message) -> list[ToolCall]:
     return [p for p in message.parts if type(p) is ToolCall and p.origin != "provider"]
 
 
-def _allowed(name: str) -> str:
-    return _FOREIGN.sub("_", name)[:_LONGEST] or "unnamed"
+def _allowed(name: str, *, letter_first: bool = False) -> str:
+    name = _FOREIGN.sub("_", name) or "unnamed"
+    if letter_first and not (name[0].isalpha() or name[0] == "_"):
+        name = f"_{name}"
+    return name[:_LONGEST]
 
 
-def _unlike(name: str, taken: set[str]) -> str:
-    """Find an allowed name that no other tool has."""
-    wanted = _allowed(name)
+def _unlike(wanted: str, taken: set[str]) -> str:
+    """Make an allowed name one that nobody else has."""
     number, candidate = 1, wanted
     while candidate in taken:
         number += 1

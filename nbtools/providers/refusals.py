@@ -5,10 +5,12 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Mapping, Sequence
+from typing import Any
 from urllib.parse import urlsplit
 
 from nbtools import errors
 from nbtools.providers.failures import error_of, looks_like_html, read_refusal
+from nbtools.providers.fields import word
 from nbtools.providers.waiting import LONGEST, stated_wait
 
 ADDRESS_HINT = "Check base_url: it usually ends in /v1."
@@ -33,13 +35,15 @@ def refusal(
     """
     if 300 <= status < 400:
         return _redirected(headers.get("location", ""), status, host)
-    wait = stated_wait(headers)
+    body = decoded(content)
+    report = read_refusal(body)
+    stated = stated_wait(headers)
+    wait = report.wait if stated is None else stated
     if wait is not None and wait > LONGEST:
         hint = f"It asks to wait {wait:,.0f} seconds. {hint}".strip()
-    body = decoded(content)
     if not hint and isinstance(body, str) and looks_like_html(body):
         hint = ADDRESS_HINT
-    return error_of(read_refusal(body), status=status, said_by=host, hint=hint, wait=wait)
+    return error_of(report, status=status, said_by=host, hint=hint, wait=wait)
 
 
 def decoded(content: bytes) -> object:
@@ -62,15 +66,16 @@ def models_hint(model: str, content: bytes) -> str:
         A sentence that names the nearest ones; "" if the body names none.
     """
     listed = decoded(content)
-    entries = listed.get("data") if isinstance(listed, dict) else None
-    names = [
-        entry["id"]
-        for entry in (entries if isinstance(entries, list) else ())
-        if isinstance(entry, dict) and isinstance(entry.get("id"), str)
-    ]
+    entries = listed.get("data") or listed.get("models") if isinstance(listed, dict) else None
+    given = (word(entry, "id") or word(entry, "name") for entry in _as_list(entries))
+    names = [name.removeprefix("models/") for name in given if name]
     if not names or model in names:
         return ""
     return f"It has: {', '.join(_nearest(model, names))}."
+
+
+def _as_list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _nearest(model: str, names: Sequence[str]) -> Sequence[str]:

@@ -23,13 +23,12 @@ from nbtools.events import (
 from nbtools.messages import Finish
 from nbtools.providers.decoding import BodyDecoder
 from nbtools.providers.failures import Report, read_report
+from nbtools.providers.fields import inner, listed, word
 from nbtools.providers.responses_items import (
     CALLS,
     WIRE,
     Item,
     citations_of,
-    inner,
-    listed,
     picture,
     ran,
     sealed_call,
@@ -37,7 +36,6 @@ from nbtools.providers.responses_items import (
     texts_of,
     usage_of,
     waits_for_output,
-    word,
 )
 
 _ENDS = {

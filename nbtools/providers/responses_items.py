@@ -8,6 +8,7 @@ from typing import Any
 
 from nbtools.codec import plain
 from nbtools.messages import File, Json, ToolCall, Usage
+from nbtools.providers.fields import inner, listed, word
 
 WIRE = "openai-responses"
 """The name of the wire in sealed material."""
@@ -25,23 +26,6 @@ _FAILED = frozenset({"failed", "incomplete", "cancelled"})
 _LEFT_TO_US = "The model asks for {!r}, which the provider does not run and nbtools does not offer."
 
 Item = Mapping[str, Any]
-
-
-def inner(holder: object, name: str) -> Any:
-    """Look a field up in what may be no object at all."""
-    return holder.get(name) if type(holder) is dict else None
-
-
-def word(holder: object, name: str) -> str:
-    """Look up a field that should be a text; "" if it is none."""
-    value = inner(holder, name)
-    return value if type(value) is str else ""
-
-
-def listed(holder: object, name: str) -> list[Any]:
-    """Look up a field that should be a list; empty if it is none."""
-    value = inner(holder, name)
-    return value if type(value) is list else []
 
 
 def texts_of(item: Item, field: str) -> list[str]:

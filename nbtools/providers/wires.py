@@ -23,6 +23,8 @@ from nbtools.providers.anthropic import Anthropic
 from nbtools.providers.anthropic_decoder import Decoder as AnthropicDecoder
 from nbtools.providers.decoding import BodyDecoder
 from nbtools.providers.failures import Report, read_refusal
+from nbtools.providers.gemini import Gemini
+from nbtools.providers.gemini_decoder import Decoder as GeminiDecoder
 from nbtools.providers.http import HttpProvider
 from nbtools.providers.openai import OpenAI
 from nbtools.providers.openai_decoder import Decoder as OpenAIDecoder
@@ -30,12 +32,13 @@ from nbtools.providers.refusals import decoded
 from nbtools.providers.responses import OpenAIResponses
 from nbtools.providers.responses_decoder import Decoder as ResponsesDecoder
 
-Wire = Literal["openai-chat", "openai-responses", "anthropic"]
+Wire = Literal["openai-chat", "openai-responses", "anthropic", "gemini"]
 
 _WIRES: Mapping[Wire, tuple[type[HttpProvider], type[BodyDecoder]]] = {
     "openai-chat": (OpenAI, OpenAIDecoder),
     "openai-responses": (OpenAIResponses, ResponsesDecoder),
     "anthropic": (Anthropic, AnthropicDecoder),
+    "gemini": (Gemini, GeminiDecoder),
 }
 
 
