@@ -18,8 +18,10 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted([ROOT / "README.md", *DOCS.glob("*.md")])
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-LINK = re.compile(r"\]\(([^)\s]+)\)")
+LINK = re.compile(r'\]\(([^)\s]+)\)|src(?:set)?="([^"]+)"')
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+REASONED = ("declined", "timeout", "unanswered")
+"""Outcomes whose sentence is another one where there is a reason."""
 TOP_LEVEL_AWAIT = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 
 
@@ -57,7 +59,7 @@ async def test_the_code_of_a_page_runs(page):
 
 @pytest.mark.parametrize("page", [*PAGES, *NOTEBOOKS], ids=name_of)
 def test_every_link_of_a_page_leads_somewhere(page):
-    for target in LINK.findall(text_of(page)):
+    for target in map("".join, LINK.findall(text_of(page))):
         if target.startswith("https://"):
             continue
         address, _, anchor = target.partition("#")
@@ -89,18 +91,18 @@ def test_the_table_of_outcomes_has_the_words_of_the_card_and_of_the_model():
     page = (DOCS / "how-a-call-lives.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+)` \| ([^|]+?) \| [^|]+ \| ([^|]+?) \|$", page, re.MULTILINE)
     assert {outcome: word for outcome, word, _ in rows} == WORDS
-    told = {outcome: sentence(outcome, "…") for outcome in WORDS if outcome not in ("ok", *REASONED)}
+    told = {
+        outcome: sentence(outcome, "…") for outcome in WORDS if outcome not in ("ok", *REASONED)
+    }
     told |= {outcome: sentence(outcome) for outcome in REASONED}
     assert {outcome: text for outcome, _, text in rows if outcome != "ok"} == told
 
 
-REASONED = ("declined", "timeout", "unanswered")
-"""Outcomes whose sentence is another one where there is a reason."""
-
-
 def test_the_drawing_names_every_state_and_every_outcome():
     drawing = (DOCS / "images" / "call.svg").read_text(encoding="utf-8")
-    words = set(re.findall(r"\w+", re.sub(r"<style>.*?</style>|<desc.*?</desc>", "", drawing, flags=re.S)))
+    words = set(
+        re.findall(r"\w+", re.sub(r"<style>.*?</style>|<desc.*?</desc>", "", drawing, flags=re.S))
+    )
     states = {state for state, _ in LEGAL_ENDS} | {"result", "error"}
     assert (states | set(WORDS)) - words == set()
 
