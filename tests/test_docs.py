@@ -6,11 +6,13 @@ import ast
 import inspect
 import re
 from pathlib import Path
+from typing import get_args
 
 import nbformat
 import pytest
 
 import nbtools as nb
+from nbtools.messages import Outcome
 from nbtools.outcomes import LEGAL_ENDS, sentence
 from nbtools.transcript import WORDS
 
@@ -40,7 +42,7 @@ async def run_as_cells(page: Path) -> None:
     names: dict[str, object] = {"__name__": "__main__"}
     for line, source in blocks_of(page):
         code = compile("\n" * (line - 1) + source, str(page), "exec", flags=TOP_LEVEL_AWAIT)
-        running = eval(code, names)  # noqa: S307 - our own pages
+        running = eval(code, names)
         if inspect.iscoroutine(running):
             await running
 
@@ -92,16 +94,19 @@ def test_the_table_of_outcomes_has_the_words_of_the_card_and_of_the_model():
     rows = re.findall(r"^\| `(\w+)` \| ([^|]+?) \| [^|]+ \| ([^|]+?) \|$", page, re.MULTILINE)
     assert {outcome: word for outcome, word, _ in rows} == WORDS
     told = {
-        outcome: sentence(outcome, "…") for outcome in WORDS if outcome not in ("ok", *REASONED)
+        outcome: sentence(outcome, "" if outcome in REASONED else "…")
+        for outcome in get_args(Outcome)
+        if outcome not in ("", "ok")
     }
-    told |= {outcome: sentence(outcome) for outcome in REASONED}
     assert {outcome: text for outcome, _, text in rows if outcome != "ok"} == told
 
 
 def test_the_drawing_names_every_state_and_every_outcome():
     drawing = (DOCS / "images" / "call.svg").read_text(encoding="utf-8")
     words = set(
-        re.findall(r"\w+", re.sub(r"<style>.*?</style>|<desc.*?</desc>", "", drawing, flags=re.S))
+        re.findall(
+            r"\w+", re.sub(r"<style>.*?</style>|<desc.*?</desc>", "", drawing, flags=re.DOTALL)
+        )
     )
     states = {state for state, _ in LEGAL_ENDS} | {"result", "error"}
     assert (states | set(WORDS)) - words == set()
