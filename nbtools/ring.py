@@ -45,7 +45,7 @@ FLUSH = 0.05
 PARALLEL = 8
 """How many tools of one chat execute at a time."""
 
-Listener = Callable[[ev.Event, Conversation], None]
+Listener = Callable[[ev.Event, Conversation], object]
 
 _log = logging.getLogger("nbtools")
 
