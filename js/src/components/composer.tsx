@@ -3,8 +3,8 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { COMPOSER, CONVERSATION, LONGEST, TOO_LONG } from "../store";
 import { Button, CommandStatus } from "./controls";
+import { isPlainEnter } from "./field";
 import { Icon } from "./icons";
-import { isPlainEnter } from "./pending";
 import { useTopic, useView } from "./view";
 
 /** The field, its button, and what sending would do besides. */

@@ -1,8 +1,8 @@
 /** What a screen reader says next: changes of state, and never the words of an answer. */
 
 import type { Status } from "../protocol";
-import { isFinal } from "./copy";
 import type { FilledCall } from "./filled";
+import { isFinal } from "./nodes";
 import { type Frame, Topic } from "./topic";
 import { stateWords } from "./words";
 

@@ -19,59 +19,14 @@ import type {
   Status,
   ToolReference,
 } from "../protocol";
-import { type FilledCall, type FilledPart, fillHead, fillPart, type MessageHead } from "./filled";
-import { PartialJson } from "./partial";
+import { type FilledCall, type FilledPart, fillHead, fillPart } from "./filled";
+import { type CallNode, isFinal, MessageNode, PartNode } from "./nodes";
 import { type Frame, Topic } from "./topic";
 
 /** An op does not fit this copy. */
 export class Mismatch extends Error {}
 
-/** One part of a message, and who watches it. */
-export class PartNode {
-  readonly topic = new Topic();
-  #partial: PartialJson | undefined;
-  #read = 0;
-
-  constructor(
-    public part: FilledPart,
-    readonly message: MessageNode,
-  ) {}
-
-  /** Takes another value for the same part. */
-  replace(part: FilledPart): void {
-    this.part = part;
-    this.#partial = undefined;
-    this.#read = 0;
-  }
-
-  /** Returns the arguments of a call; while they arrive, what can be read of them so far. */
-  get args(): { [name: string]: Json } | null {
-    if (this.part.type !== "tool-call") return null;
-    if (this.part.state !== "streaming" || !this.part.raw) return this.part.args;
-    this.#partial ??= new PartialJson();
-    this.#partial.feed(this.part.raw.slice(this.#read));
-    this.#read = this.part.raw.length;
-    const { value } = this.#partial;
-    return isRecord(value) ? value : this.part.args;
-  }
-}
-
-/** A part that is a tool call. */
-export type CallNode = PartNode & { part: FilledCall };
-
-/** One message, and who watches it. */
-export class MessageNode {
-  readonly topic = new Topic();
-  readonly parts: PartNode[] = [];
-
-  constructor(public head: MessageHead) {}
-
-  /** The tool calls of this message, in order. */
-  get calls(): CallNode[] {
-    return this.parts.filter(isCall);
-  }
-}
-
+/** The whole of a conversation, and what a page has to know besides. */
 export class Copy {
   readonly messages: MessageNode[] = [];
   /** Calls that are not final, by id. */
@@ -235,21 +190,6 @@ export class Copy {
       if (part.type === "tool-call") this.frame.touch(topic);
     }
   }
-}
-
-/** Says whether a call has ended. */
-export function isFinal(call: FilledCall): boolean {
-  return call.state === "result" || call.state === "error";
-}
-
-/** Says whether a part is a tool call. */
-export function isCall(node: PartNode): node is CallNode {
-  return node.part.type === "tool-call";
-}
-
-/** Says whether a JSON value is an object. */
-export function isRecord(value: unknown): value is { [key: string]: Json } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function sortLike<T>(model: { id: string }[], items: T[], idOf: (item: T) => string): void {

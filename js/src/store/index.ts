@@ -3,9 +3,9 @@
 export { type AssetContent, fromBase64 } from "./assets";
 export { ChatStore, COMPOSER, CONVERSATION } from "./chat";
 export type { Rejection } from "./commands";
-export { type CallNode, isCall, isFinal, isRecord, type MessageNode, type PartNode } from "./copy";
 export { type Draft, LONGEST, TOO_LONG } from "./draft";
 export type { Filled, FilledCall, FilledPart } from "./filled";
+export { type CallNode, isCall, isFinal, isRecord, type MessageNode, type PartNode } from "./nodes";
 export type { PresenceState } from "./presence";
 export { Topic } from "./topic";
 export { stateWords } from "./words";
