@@ -29,11 +29,16 @@ from nbtools.errors import (
     ToolDefinitionError,
     ToolError,
 )
+from nbtools.settings import Settings
 from nbtools.tools import PENDING, Result, Tool, ToolContext, tool
 from nbtools.widget import Chat
 
 if TYPE_CHECKING:
+    from nbtools.cost import Cost, use_prices
+    from nbtools.providers.anthropic import Anthropic
+    from nbtools.providers.connections import Timeouts
     from nbtools.providers.demo import Demo
+    from nbtools.providers.fallback import Fallback
     from nbtools.providers.openai import OpenAI
     from nbtools.testing import Scripted
 
@@ -42,27 +47,38 @@ __version__ = "0.1.0"
 __all__ = [
     "PENDING",
     "AlreadyDecided",
+    "Anthropic",
     "Chat",
     "ChatBusy",
     "ChatWaiting",
+    "Cost",
     "Demo",
+    "Fallback",
     "InvalidArguments",
     "NbtoolsError",
     "OpenAI",
     "ProviderError",
     "Result",
     "Scripted",
+    "Settings",
+    "Timeouts",
     "Tool",
     "ToolContext",
     "ToolDefinitionError",
     "ToolError",
     "tool",
+    "use_prices",
 ]
 
 _LAZY = {
+    "Anthropic": "nbtools.providers.anthropic",
+    "Cost": "nbtools.cost",
     "Demo": "nbtools.providers.demo",
+    "Fallback": "nbtools.providers.fallback",
     "OpenAI": "nbtools.providers.openai",
     "Scripted": "nbtools.testing",
+    "Timeouts": "nbtools.providers.connections",
+    "use_prices": "nbtools.cost",
 }
 
 

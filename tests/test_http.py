@@ -539,10 +539,10 @@ def test_no_model_is_the_demo_and_a_provider_is_itself():
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        ("gpt-5.1", "which names no provider; write 'openai:gpt-5.1'"),
-        ("nobody:x", "expected 'openai:…'"),
-        ("openai:", "expected 'openai:…'"),
-        ("", "names no provider"),
+        ("gpt-5.1", "could be several: write 'openai:gpt-5.1' or 'openai-responses:gpt-5.1'"),
+        ("nobody:x", "expected one of 'openai:…', 'openai-responses:…', 'anthropic:…'"),
+        ("openai:", "expected one of 'openai:…'"),
+        ("", "expected one of 'openai:…'"),
     ],
 )
 def test_an_unknown_model_is_answered_with_what_there_is(model: str, words: str):

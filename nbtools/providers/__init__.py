@@ -1,47 +1,35 @@
-"""Which providers there are, and how each is named in a text."""
+"""The models, and the ways to them.
+
+`available()` shows what this machine could use. The class of each wire is imported when it is
+first used.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from nbtools.providers.base import OnWait, Provider
 from nbtools.providers.demo import Demo
-from nbtools.providers.openai import OpenAI
+from nbtools.providers.models import class_named, resolve
 
-__all__ = ["Demo", "OnWait", "OpenAI", "Provider", "resolve"]
+if TYPE_CHECKING:
+    from nbtools.providers.anthropic import Anthropic
+    from nbtools.providers.discovery import Available
+    from nbtools.providers.openai import OpenAI
 
-_WIRES: dict[str, Callable[..., Provider]] = {"openai": OpenAI}
-_EXAMPLE = "'openai:gpt-5.1' or 'openai:llama3.2 @ http://localhost:11434/v1'"
+__all__ = ["Anthropic", "Demo", "OnWait", "OpenAI", "Provider", "available", "resolve"]
 
 
-def resolve(model: str | Provider | None) -> Provider:
-    """Find the provider that a user named.
+def available() -> Available:
+    """Look around for models that this machine could use; see `discovery.available`."""
+    from nbtools.providers import discovery  # noqa: PLC0415 - rarely used
 
-    Args:
-        model: A provider; a text such as "openai:gpt-5.1", to which " @ " and the address of a
-            compatible server may be added; or None for the demo.
+    return discovery.available()
 
-    Returns:
-        The provider; nothing is sent or looked up.
 
-    Raises:
-        TypeError: The model is none of these.
-        ValueError: The text names no provider that there is; the error names those there are.
-    """
-    if model is None:
-        return Demo()
-    if isinstance(model, Provider):
-        return model
-    if not isinstance(model, str):
-        raise TypeError(f"model is {model!r}; expected a provider, or a text such as {_EXAMPLE}.")
-    name, _, address = (part.strip() for part in model.partition(" @ "))
-    if name == Demo.label:
-        return Demo()
-    wire, colon, rest = name.partition(":")
-    make = _WIRES.get(wire)
-    if not colon:
-        raise ValueError(f"model is {model!r}, which names no provider; write 'openai:{model}'?")
-    if make is None or not rest:
-        known = ", ".join(repr(f"{known}:…") for known in _WIRES)
-        raise ValueError(f"model is {model!r}; expected {known}, such as {_EXAMPLE}.")
-    return make(rest, base_url=address or None)
+def __getattr__(name: str) -> Any:
+    """Import the class of a wire when it is first used."""
+    found = class_named(name)
+    if found is None:
+        raise AttributeError(f"module 'nbtools.providers' has no attribute {name!r}")
+    return found

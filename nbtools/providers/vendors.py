@@ -1,6 +1,6 @@
 """Who speaks Chat Completions besides OpenAI: name, address, and where the key is kept.
 
-A key goes only to the vendor that it belongs to.
+The key of one vendor is never sent to another.
 """
 
 from __future__ import annotations
@@ -13,24 +13,66 @@ OPENAI = "https://api.openai.com/v1"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Vendor:
-    """One vendor of models."""
+    """One vendor of models, or a server on this machine."""
 
     name: str
     """What stands before the colon of a model's name."""
-    address: str
-    variable: str
-    """The environment variable of its key."""
+    title: str
+    """What people call it."""
+    address: str = ""
+    variable: str = ""
+    """The environment variable of its key; "" if it wants none."""
+    example: str = ""
+    """A model of its own that calls tools well."""
 
 
 VENDORS = (
     Vendor(
-        name="openrouter", address="https://openrouter.ai/api/v1", variable="OPENROUTER_API_KEY"
+        name="openrouter",
+        title="OpenRouter",
+        address="https://openrouter.ai/api/v1",
+        variable="OPENROUTER_API_KEY",
+        example="openrouter/auto",
     ),
-    Vendor(name="groq", address="https://api.groq.com/openai/v1", variable="GROQ_API_KEY"),
-    Vendor(name="mistral", address="https://api.mistral.ai/v1", variable="MISTRAL_API_KEY"),
-    Vendor(name="deepseek", address="https://api.deepseek.com/v1", variable="DEEPSEEK_API_KEY"),
-    Vendor(name="xai", address="https://api.x.ai/v1", variable="XAI_API_KEY"),
-    Vendor(name="together", address="https://api.together.xyz/v1", variable="TOGETHER_API_KEY"),
+    Vendor(
+        name="groq",
+        title="Groq",
+        address="https://api.groq.com/openai/v1",
+        variable="GROQ_API_KEY",
+        example="openai/gpt-oss-120b",
+    ),
+    Vendor(
+        name="mistral",
+        title="Mistral",
+        address="https://api.mistral.ai/v1",
+        variable="MISTRAL_API_KEY",
+        example="mistral-medium-latest",
+    ),
+    Vendor(
+        name="deepseek",
+        title="DeepSeek",
+        address="https://api.deepseek.com/v1",
+        variable="DEEPSEEK_API_KEY",
+        example="deepseek-chat",
+    ),
+    Vendor(
+        name="xai",
+        title="xAI",
+        address="https://api.x.ai/v1",
+        variable="XAI_API_KEY",
+        example="grok-4.7",
+    ),
+    Vendor(
+        name="together",
+        title="Together",
+        address="https://api.together.xyz/v1",
+        variable="TOGETHER_API_KEY",
+        example="meta-llama/Llama-3.3-70B-Instruct-Turbo",
+    ),
+)
+LOCAL_SERVERS = (
+    Vendor(name="lmstudio", title="LM Studio", address="http://127.0.0.1:1234/v1"),
+    Vendor(name="llama-server", title="llama-server", address="http://127.0.0.1:8080/v1"),
 )
 _VARIABLES = {urlsplit(vendor.address).netloc: vendor.variable for vendor in VENDORS}
 
