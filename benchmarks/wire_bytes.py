@@ -76,6 +76,12 @@ class Answer:
         return grown
 
     @property
+    def over(self) -> bool:
+        """Whether the page has heard that the chat is ready again."""
+        sets = [op[1] for message in self.messages for op in message.ops if op[0] == "set"]
+        return bool(sets) and sets[-1].get("status") == "ready"
+
+    @property
     def rate(self) -> int:
         """The most patches within any one second."""
         times = sorted(message.sent for message in self.messages if message.kind == "comm_msg")
@@ -90,10 +96,15 @@ def ask(notebook: Notebook, model: str, earlier: int = 0) -> Answer:
     frames: list[str | bytes] = []
     notebook.tab.traffic.frames = frames
     notebook.run("await chat.send('Go on.');", seconds=120)
-    expect(send).to_be_visible()
+    while not (answer := Answer([*filter(_is_of_the_chat, read(frames))])).over:
+        notebook.page.wait_for_timeout(50)
     notebook.tab.traffic.frames = None
     notebook.run("chat.close()")
-    return Answer([message for message in read(frames) if message.kind in OF_THE_CHAT])
+    return answer
+
+
+def _is_of_the_chat(message: Received) -> bool:
+    return message.kind in OF_THE_CHAT
 
 
 def measure(notebook: Notebook) -> list[Measure]:

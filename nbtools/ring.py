@@ -39,8 +39,9 @@ from nbtools.results import Results
 from nbtools.runner import Settings
 from nbtools.tools.failure import explain
 
-FLUSH = 0.05
-"""Seconds for which text and argument deltas are joined before they are reduced."""
+FLUSH = 0.055
+"""Seconds for which text and argument deltas are joined before they are reduced: as long as the page
+waits for its next message, so that no delta waits twice."""
 
 PARALLEL = 8
 """How many tools of one chat execute at a time."""
