@@ -39,6 +39,13 @@ class Reader(Protocol):
         """Take the end of the body and give what it cut short."""
 
 
+class WholeCall:
+    """The key of a call whose arguments are an object, and no text of the model's own."""
+
+    __slots__ = ()
+    whole = True
+
+
 class BodyDecoder:
     """Turns the bytes of one reply into events; it never raises, whatever the bytes are.
 

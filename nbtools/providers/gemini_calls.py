@@ -14,19 +14,12 @@ from typing import Any
 
 from nbtools.events import ModelArgs, ModelCall, ModelEvent
 from nbtools.messages import Json
+from nbtools.providers.decoding import WholeCall
 from nbtools.providers.fields import listed, word
 
 _STEP = re.compile(r"""\.([^.\[]+)|\[(\d+)\]|\['([^']*)'\]|\["([^"]*)"\]""")
 _VALUES = ("stringValue", "numberValue", "boolValue")
 _LONGEST_LIST = 10_000
-
-
-class Key:
-    """Tells a call from the others of its reply."""
-
-    __slots__ = ()
-    whole = True
-    """Whether the arguments are no text of the model's own, but an object."""
 
 
 class Calls:
@@ -40,7 +33,7 @@ class Calls:
     def __init__(self, wire: str, names: Mapping[str, str]) -> None:
         self._wire = wire
         self._names = names
-        self._key: Key | None = None
+        self._key: WholeCall | None = None
         self._args: dict[str, Json] = {}
         self.any = False
         """Whether there has been any."""
@@ -76,7 +69,7 @@ class Calls:
     def _begin(self, name: str, given: str, signature: str, into: list[ModelEvent]) -> None:
         self.close(into)
         self.any = True
-        self._key, self._args = Key(), {}
+        self._key, self._args = WholeCall(), {}
         sealed = {"wire": self._wire, "id": given, "signature": signature}
         kept = {field: value for field, value in sealed.items() if value}
         into.append(ModelCall(self._key, given, self._names.get(name, name), kept))

@@ -26,19 +26,22 @@ from nbtools.providers.failures import Report, read_refusal
 from nbtools.providers.gemini import Gemini
 from nbtools.providers.gemini_decoder import Decoder as GeminiDecoder
 from nbtools.providers.http import HttpProvider
+from nbtools.providers.ollama import Ollama
+from nbtools.providers.ollama_decoder import Decoder as OllamaDecoder
 from nbtools.providers.openai import OpenAI
 from nbtools.providers.openai_decoder import Decoder as OpenAIDecoder
 from nbtools.providers.refusals import decoded
 from nbtools.providers.responses import OpenAIResponses
 from nbtools.providers.responses_decoder import Decoder as ResponsesDecoder
 
-Wire = Literal["openai-chat", "openai-responses", "anthropic", "gemini"]
+Wire = Literal["openai-chat", "openai-responses", "anthropic", "gemini", "ollama"]
 
 _WIRES: Mapping[Wire, tuple[type[HttpProvider], type[BodyDecoder]]] = {
     "openai-chat": (OpenAI, OpenAIDecoder),
     "openai-responses": (OpenAIResponses, ResponsesDecoder),
     "anthropic": (Anthropic, AnthropicDecoder),
     "gemini": (Gemini, GeminiDecoder),
+    "ollama": (Ollama, OllamaDecoder),
 }
 
 
@@ -114,7 +117,7 @@ def decode(
         for start in range(0, len(body), size)
         for event in decoder.feed(body[start : start + size])
     ]
-    answer = {**_answer([*events, *decoder.close()]), "finish_reason": decoder.reason}
+    answer = {**_answer([*events, *decoder.close()]), "finish_reason": decoder.reason or None}
     if answer["error"] is not None:
         where = "stream" if decoder.streamed else "body"
         answer["error"] = _error(where, status, decoder.report or Report(type="malformed"))
