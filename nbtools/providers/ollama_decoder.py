@@ -57,7 +57,7 @@ class Decoder(BodyDecoder):
 
     def _body(self, body: dict[str, Any], into: list[ModelEvent]) -> bool:
         self._chunk(body, into)
-        if self._begun and not self.over and self.reason is None:
+        if self._begun and not self.over:
             self._end(into, whole=False)
         return self._begun
 
@@ -72,8 +72,9 @@ class Decoder(BodyDecoder):
             self._message(message, into)
         if chunk.get("done") is True:
             self._begun = True
-            self.reason = word(chunk, "done_reason")
+            self.reason = word(chunk, "done_reason") or None
             self._count(_usage(chunk), into)
+            self._end(into, whole=True)
 
     def _message(self, message: dict[str, Any], into: list[ModelEvent]) -> None:
         if thinking := word(message, "thinking"):

@@ -77,7 +77,7 @@ class OpenAIResponses(HttpProvider):
     ) -> None:
         super().__init__(
             model,
-            label=f"responses:{model}",
+            label=f"openai-responses:{model}",
             base_url=base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI,
             api_key=api_key,
             headers=headers,

@@ -117,7 +117,7 @@ def decode(
         for start in range(0, len(body), size)
         for event in decoder.feed(body[start : start + size])
     ]
-    answer = {**_answer([*events, *decoder.close()]), "finish_reason": decoder.reason or None}
+    answer = {**_answer([*events, *decoder.close()]), "finish_reason": decoder.reason}
     if answer["error"] is not None:
         where = "stream" if decoder.streamed else "body"
         answer["error"] = _error(where, status, decoder.report or Report(type="malformed"))
