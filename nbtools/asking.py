@@ -88,17 +88,17 @@ class Asking:
     async def _until_decided(self) -> None:
         decided = asyncio.Event()
 
-        def look(_event: Event, conversation: Conversation) -> None:
-            if conversation.status != "running" and not self._waiting():
+        def look(_event: Event, _conversation: Conversation) -> None:
+            if not self._waiting():
                 decided.set()
 
         end = self._session.subscribe(look)
         try:
-            look_now = self._session.conversation
-            if look_now.status == "running" or self._waiting():
+            if self._waiting():
                 await decided.wait()
         finally:
             end()
+        await self._session.rest()
 
     def _wait(self, turn: Turn) -> None:
         run_blocking(turn.rested, on_interrupt=self._stop)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ast import literal_eval
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
@@ -116,7 +117,7 @@ def show_chat(notebook: Notebook, *replies: str, **options: str) -> ChatView:
     return view
 
 
-def python(notebook: Notebook, expression: str) -> object:
+def python(notebook: Notebook, expression: str) -> Any:
     """Evaluate an expression in the kernel and return its value."""
     return literal_eval(notebook.run(f"print(repr({expression}))").text)
 
