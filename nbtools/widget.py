@@ -81,6 +81,7 @@ class Chat(anywidget.AnyWidget):
     version = traitlets.Unicode().tag(sync=True)
     modules = traitlets.Dict().tag(sync=True)
     state = traitlets.Any().tag(sync=True, to_json=lambda _, chat: chat.snapshot())
+    _ended = True  # where construction fails there is nothing to stop
 
     def __init__(
         self,
@@ -116,7 +117,6 @@ class Chat(anywidget.AnyWidget):
         self._session = Session(settings, engine(), conversation)
         self._registry = Registry(settings.tools)
         self._on_act = on_act
-        self._ended = False
         self._autosave(autosave)
         self._bridge = on_engine(self._session, self._build_bridge)
         self._drawer = on_engine(self._session, lambda: Drawer(self._session, self._registry))
@@ -126,6 +126,7 @@ class Chat(anywidget.AnyWidget):
         on_engine(self._session, self._publish_renderers)
         if conversation is not None:
             on_engine(self._session, self._session.take_up)
+        self._ended = False
         _close_earlier(self)
 
     # --- the face: talking --------------------------------------------------------------------
