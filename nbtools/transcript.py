@@ -140,8 +140,9 @@ def _call_body(call: ToolCall) -> Iterator[str]:
 
 
 def _bundle(shown: Mapping[str, Json]) -> str:
-    if several := shown.get(SEVERAL):
-        return "".join(map(_bundle, several))
+    several = shown.get(SEVERAL)
+    if isinstance(several, list):
+        return "".join(_bundle(one) for one in several if isinstance(one, Mapping))
     for mime in PICTURES:
         if picture := _picture(mime, shown.get(mime)):
             return picture
@@ -150,15 +151,22 @@ def _bundle(shown: Mapping[str, Json]) -> str:
 
 def _table(value: Json) -> str:
     """Draw a table from its values, never from somebody's HTML."""
-    if value is None:
+    if not _is_table(value):  # a file may hold anything
         return ""
     head = "".join(f"<th>{escape(str(name))}</th>" for name in value["columns"])
     rows = "".join(
         "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>"
         for row in value["rows"]
     )
-    note = f"<p>{escape(value['note'])}</p>" if value.get("note") else ""
+    note = f"<p>{escape(str(value['note']))}</p>" if value.get("note") else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}"
+
+
+def _is_table(value: Json) -> bool:
+    if not isinstance(value, dict) or not isinstance(value.get("columns"), list):
+        return False
+    rows = value.get("rows")
+    return isinstance(rows, list) and all(isinstance(row, list) for row in rows)
 
 
 def _picture(mime: str, content: object) -> str:
