@@ -4,7 +4,7 @@
  */
 
 import { hideSibling, mount } from "./mount";
-import type { CommandMessage, PythonMessage, Snapshot } from "./protocol";
+import type { PythonMessage, Snapshot } from "./protocol";
 import type { WidgetManager } from "./renderers/host";
 import { JavaScriptRenderers } from "./renderers/javascript";
 import { ChatStore, fromBase64 } from "./store";
@@ -33,7 +33,8 @@ export default function createWidget() {
   let chat: { store: ChatStore; renderers: JavaScriptRenderers } | undefined;
   return {
     initialize({ model, signal, missed = [] }: Context & { missed?: Missed[] }): void {
-      const store = new ChatStore(snapshotOf(model), (message) => post(model, message));
+      const store = new ChatStore(snapshotOf(model), (message) => model.send(message));
+      store.presence.isKernelBusy = () => model.widget_manager.kernel?.status === "busy";
       const modules = () => (model.get("modules") ?? {}) as Record<string, string>;
       const manager = model.widget_manager;
       chat = { store, renderers: new JavaScriptRenderers({ store, modules, manager }) };
@@ -84,10 +85,6 @@ export function mountStatic(
 function snapshotOf(model: WidgetModel): Snapshot {
   const state = model.get("state") as Partial<Snapshot> | undefined;
   return { ...EMPTY, ...state };
-}
-
-function post(model: WidgetModel, message: CommandMessage): void {
-  model.send(message);
 }
 
 function listen(model: WidgetModel, store: ChatStore): void {

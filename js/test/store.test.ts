@@ -309,6 +309,18 @@ describe("the states of the page", () => {
     expect(store.presence.here).toBe(true);
   });
 
+  it("is busy, not gone, while the notebook says that a silent kernel works", () => {
+    const { store } = makeStore(EMPTY);
+    let busy = true;
+    store.presence.isKernelBusy = () => busy;
+    store.open();
+    vi.advanceTimersByTime(3000);
+    expect(store.presence.state).toBe("busy");
+    busy = false;
+    vi.advanceTimersByTime(3000);
+    expect(store.presence.state).toBe("gone");
+  });
+
   it("is busy when a command waited for three seconds, and live when it is answered", () => {
     const { store, sent } = makeStore(EMPTY);
     store.open();

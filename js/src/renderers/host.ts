@@ -32,6 +32,7 @@ interface WidgetView {
 
 /** The part of a widget manager that is used. */
 export interface WidgetManager {
+  readonly kernel?: { readonly status: string } | null;
   readonly rendermime?: RenderMime;
   readonly renderMime?: RenderMime;
   get_model(id: string): Promise<unknown>;

@@ -11,6 +11,9 @@ export const PATIENCE_MS = 3000;
 export class Presence {
   readonly topic = new Topic();
   #state: PresenceState = "opening";
+  /** Whether the notebook itself says that the kernel works on something. */
+  isKernelBusy: () => boolean = () => false;
+  #heard = false;
   #closed = false;
   #late = new Set<string>();
 
@@ -27,15 +30,20 @@ export class Presence {
 
   /** Notes that a view asked whether anybody is there. */
   open(): void {
-    if (this.#state !== "opening") return;
-    setTimeout(() => {
-      if (this.#state === "opening") this.#become("gone");
-    }, PATIENCE_MS);
+    if (this.#state === "opening") setTimeout(() => this.#judgeSilence(), PATIENCE_MS);
+  }
+
+  /** Nothing was heard yet: a kernel that the notebook knows to be busy may still answer. */
+  #judgeSilence(): void {
+    if (this.#heard || this.#closed) return;
+    this.#become(this.isKernelBusy() ? "busy" : "gone");
+    if (this.#state === "busy") setTimeout(() => this.#judgeSilence(), PATIENCE_MS);
   }
 
   /** Notes a message from Python. */
   hear(): void {
     this.#closed = false;
+    this.#heard = true;
     this.#become(this.#late.size ? "busy" : "live");
   }
 

@@ -21,7 +21,7 @@ export class CodeBlock {
   ) {
     const bar = element("div", { class: "codebar" }, element("span", {}, language), this.#copy());
     const lines = element("pre", { tabindex: "0" }, this.#code);
-    this.node = element("div", { class: "code" }, bar, lines);
+    this.node = element("div", { class: language ? "code" : "code bare" }, bar, lines);
     this.grow(text);
   }
 
