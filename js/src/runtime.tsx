@@ -42,8 +42,9 @@ export default function createWidget() {
       for (const [content, buffers] of missed) store.receive(content, buffers);
       signal?.addEventListener("abort", () => chat?.renderers.end(), { once: true });
     },
-    render({ model, el, signal }: Context & { el: HTMLElement }): () => void {
+    render({ model, el, signal, host }: Context & { el: HTMLElement; host?: object }): () => void {
       if (!chat) throw new Error("A view was asked for before its chat was initialised.");
+      if (host) chat.renderers.host = host;
       const unmount = mount(el, { ...chat, manager: model.widget_manager });
       const show = hideSibling(chat.store.chat);
       chat.store.open();

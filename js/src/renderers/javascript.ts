@@ -13,13 +13,12 @@ type Cleanup = (() => unknown) | undefined;
 
 interface Hooks {
   initialize?(context: Context): unknown;
-  render?(context: Context & { el: HTMLElement }): unknown;
+  render?(context: Context & { host: unknown; el: HTMLElement }): unknown;
 }
 
 interface Context {
   readonly model: CallProxy;
   readonly signal: AbortSignal;
-  readonly host: unknown;
   readonly experimental: { invoke(): Promise<never> };
 }
 
@@ -48,11 +47,11 @@ class Instance {
     this.#hooks = this.#start(surroundings);
   }
 
-  async render(el: HTMLElement, signal: AbortSignal): Promise<void> {
+  async render(el: HTMLElement, signal: AbortSignal, host: unknown): Promise<void> {
     const hooks = await this.#hooks;
     if (signal.aborted) return;
     const { proxy, release } = this.model.proxy();
-    const cleanup = await hooks.render?.({ ...contextOf(proxy, signal), el });
+    const cleanup = await hooks.render?.({ ...contextOf(proxy, signal), host, el });
     const end = () => {
       release();
       callCleanup(cleanup);
@@ -85,6 +84,8 @@ class Instance {
 }
 
 export class JavaScriptRenderers {
+  /** What anywidget gives a view to reach other widgets with; it comes with the first view. */
+  host: unknown = {};
   readonly #instances = new Map<string, Instance>();
 
   constructor(private readonly surroundings: Surroundings) {}
@@ -98,7 +99,7 @@ export class JavaScriptRenderers {
   ): Promise<void> {
     const instance = this.#instanceFor(node, reference);
     try {
-      await instance.render(el, signal);
+      await instance.render(el, signal, this.host);
     } catch (error) {
       this.#drop(node.part.id, instance);
       throw error;
@@ -153,7 +154,7 @@ async function evaluate(code: string): Promise<Hooks> {
 }
 
 function contextOf(model: CallProxy, signal: AbortSignal): Context {
-  return { model, signal, host: {}, experimental: { invoke: refuseInvoke } };
+  return { model, signal, experimental: { invoke: refuseInvoke } };
 }
 
 function refuseInvoke(): Promise<never> {
