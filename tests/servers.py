@@ -76,9 +76,15 @@ def calls_reply(*calls: tuple[str, str, str]) -> str:
 
 
 class ModelServer:
-    """Serves the queued answers, in order, below `url`."""
+    """Serves the queued answers, in order, below `url`; `judge` says what is wrong with a request."""
 
-    def __init__(self, *queued: Queued, models: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        *queued: Queued,
+        models: Iterable[str] = (),
+        judge: Callable[[Body], str] | None = None,
+    ) -> None:
+        self._judge = judge or problem
         self.requests: list[Body] = []
         self.headers: list[dict[str, str]] = []
         self.refused: list[str] = []
@@ -127,7 +133,7 @@ class ModelServer:
     def answer(self, body: Body) -> Answer:
         """Take the next answer for this request."""
         self.requests.append(body)
-        wrong = problem(body)
+        wrong = self._judge(body)
         if wrong:
             self.refused.append(wrong)
             return Fault(400, {"error": {"message": wrong, "type": "invalid_request_error"}})

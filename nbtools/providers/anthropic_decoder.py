@@ -92,7 +92,8 @@ class Decoder(BodyDecoder):
         if reason := word(delta, "stop_reason"):
             self.reason = reason
         if type(usage) is dict:
-            self._counts |= {name: count for name, count in usage.items() if count is not None}
+            known = (int, dict)
+            self._counts |= {name: n for name, n in usage.items() if type(n) in known}
 
     # Content blocks
 
