@@ -27,7 +27,8 @@ describe("the composer", () => {
     expect(page.sent).toEqual([]);
   });
 
-  it("sends nothing with the Enter that ends a composition, in any browser's order (F-02)", async () => {
+  it("sends nothing with the Enter that ends a composition, in any browser's order", async () => {
+    /* F-02 */
     const page = await show({});
     typeInto(field(page), "にほん");
     pressKey(field(page), "Enter", { isComposing: true, keyCode: 229 });
@@ -45,7 +46,8 @@ describe("the composer", () => {
     expect(field(page).value).toBe("half a thought");
   });
 
-  it("lets no key reach the notebook (F-01)", async () => {
+  it("lets no key reach the notebook", async () => {
+    /* F-01 */
     const page = await show({ conversation: answering([pending()]) });
     const heard: string[] = [];
     for (const name of ["keydown", "keypress", "keyup"]) {
