@@ -678,3 +678,18 @@ def test_a_call_that_the_provider_ran_is_not_sent_back():
     ran = ToolCall(id="k-1", tool="search", state="result", outcome="ok", origin="provider")
     body = body_of(user(text("Hi")), reply(text("Found."), ran))
     assert body["messages"][1] == {"role": "assistant", "content": "Found."}
+
+
+def test_a_tool_that_the_server_ran_is_a_call_of_its_own():
+    begun = {"index": 0, "type": "search", "arguments": '{"query":"tides"}'}
+    ended = {**begun, "output": "Low at Aro."}
+    body = sse(
+        chunk({"executed_tools": [begun]}),
+        chunk({"executed_tools": [ended]}),
+        chunk({"executed_tools": [ended]}),
+        chunk({"content": "Low."}, "stop"),
+    )
+    (call,) = [event.part for event in events_of(body) if isinstance(event, ModelPart)]
+    assert isinstance(call, ToolCall)
+    assert (call.tool, call.args, call.value) == ("search", {"query": "tides"}, "Low at Aro.")
+    assert (call.state, call.origin) == ("result", "provider")

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nbtools.events import ModelEvent, ModelReasoning, ModelRefusal, ModelText
+from nbtools.events import ModelEvent, ModelPart, ModelReasoning, ModelRefusal, ModelText
 from nbtools.messages import Finish
 from nbtools.providers.decoding import BodyDecoder
 from nbtools.providers.failures import Report, read_report
+from nbtools.providers.fields import inner
 from nbtools.providers.openai_calls import Calls
 from nbtools.providers.openai_fields import (
     images_of,
-    inner,
     parts_of,
+    ran_of,
     reasoning_of,
     sources_of,
     usage_of,
@@ -41,6 +42,7 @@ class Decoder(BodyDecoder):
     def __init__(self, names: Mapping[str, str] | None = None) -> None:
         super().__init__()
         self._calls = Calls(names or {})
+        self._ran: list[object] = []
 
     def _body(self, body: dict[str, Any], into: list[ModelEvent]) -> bool:
         if not body.get("choices"):
@@ -109,6 +111,10 @@ class Decoder(BodyDecoder):
             into.extend(images_of(delta["images"]))
         if delta.get("annotations"):
             self._cite_all(delta)
+        for index, call in ran_of(delta.get("executed_tools")):
+            if index not in self._ran:
+                self._ran.append(index)
+                into.append(ModelPart(call))
 
     def _fragments(self, fragments: object, into: list[ModelEvent]) -> None:
         for fragment in fragments if type(fragments) is list else [fragments]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from nbtools.codec import plain
 from nbtools.events import ModelEvent, ModelPart, ModelReasoning, ModelText
-from nbtools.messages import File, Usage
+from nbtools.messages import File, Json, ToolCall, Usage
+from nbtools.providers.fields import inner, word
 
 _REASONING = ("reasoning_content", "reasoning", "reasoning_text")
 _SOURCES = ("annotations", "search_results", "citations")
@@ -44,6 +47,33 @@ def images_of(images: object) -> Iterator[ModelEvent]:
             yield ModelPart(File(id="", mime=mime, data=data))
 
 
+def ran_of(executed: object) -> Iterator[tuple[object, ToolCall]]:
+    """Show what the provider ran as calls of their own, each with the index that tells it apart.
+
+    A tool is named when it begins and again when it has ended; the first is passed over.
+    """
+    for item in executed if type(executed) is list else ():
+        if output := inner(item, "output"):
+            call = ToolCall(
+                id="",
+                tool=word(item, "type"),
+                state="result",
+                outcome="ok",
+                args=_object(word(item, "arguments")),
+                value=plain(output),
+                origin="provider",
+            )
+            yield item.get("index"), call
+
+
+def _object(text: str) -> dict[str, Json]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return plain(value) if type(value) is dict else {}
+
+
 def sources_of(holder: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Give address and title of what an answer cites; the title may be ""."""
     for field in _SOURCES:
@@ -69,8 +99,3 @@ def usage_of(usage: object) -> Usage | None:
     }
     known = {name: count for name, count in counts.items() if type(count) is int}
     return Usage(**known) if known else None
-
-
-def inner(holder: object, name: str) -> Any:
-    """Look a field up in what may be no object at all."""
-    return holder.get(name) if type(holder) is dict else None
