@@ -45,7 +45,10 @@ class Settings:
     output: Output | None = None
     """The shape that the answer has to have; the text is then JSON."""
     extra: Mapping[str, Any] | None = None
-    """Further fields of the request's body, which win over all others."""
+    """Further fields of the request's body, which win over all others.
+
+    `tools`, which the provider runs itself, are added to the chat's own.
+    """
 
     def __post_init__(self) -> None:
         _number("temperature", self.temperature, least=0)

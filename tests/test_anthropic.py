@@ -660,7 +660,7 @@ def test_the_shape_of_an_answer_is_sent_as_a_closed_schema():
 
 def test_tools_of_the_provider_stand_after_ours():
     search = {"type": "web_search_20250305", "name": "web_search"}
-    body = body_of(user(said("Hi")), provider_tools=[search])
+    body = body_of(user(said("Hi")), extra={"tools": [search]})
     assert [tool["name"] for tool in body["tools"]] == ["tide_at", "web_search"]
 
 

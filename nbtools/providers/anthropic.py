@@ -6,7 +6,7 @@ Source: https://docs.claude.com/en/api/messages.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, Unpack
 
 from nbtools.messages import Json, Request
@@ -43,10 +43,10 @@ class Anthropic(HttpProvider):
         client: An `httpx.AsyncClient` to use instead of our own; it is never closed here.
         cache: How long the server keeps the prompt, so that the next request costs less; None
             does not ask it to.
-        provider_tools: Tools that Anthropic runs itself, as its documentation writes them, such
-            as {"type": "web_search_20250305", "name": "web_search"}.
         settings: How the model is to answer.
-        fields: Single fields of the settings, such as `temperature`, on top of them.
+        fields: Single fields of the settings, such as `temperature`, on top of them. Tools that
+            Anthropic runs go into `extra`, such as
+            `extra={"tools": [{"type": "web_search_20250305", "name": "web_search"}]}`.
 
     Raises:
         ValueError: `base_url` is no address, or a setting has a value that it cannot have.
@@ -69,7 +69,6 @@ class Anthropic(HttpProvider):
         proxy: str | None = None,
         client: httpx.AsyncClient | None = None,
         cache: Literal["5m", "1h"] | None = None,
-        provider_tools: Sequence[Mapping[str, Json]] = (),
         settings: Settings | None = None,
         **fields: Unpack[SettingsFields],
     ) -> None:
@@ -89,7 +88,6 @@ class Anthropic(HttpProvider):
         if cache not in {None, "5m", "1h"}:
             raise ValueError(f"cache is {cache!r}; expected '5m', '1h' or None.")
         self._cache = cache
-        self._provider_tools = [dict(tool) for tool in provider_tools]
 
     def encode(self, request: Request) -> dict[str, Json]:
         """Write the JSON body of a request.
@@ -104,9 +102,8 @@ class Anthropic(HttpProvider):
             ValueError: The settings name a tool or an output that cannot be meant.
         """
         settings, names = self._settings_for(request), wire_names(request)
-        body = encode_request(request, names)
-        if self._provider_tools:
-            body["tools"] = [*body.get("tools", ()), *map(dict, self._provider_tools)]
+        extra = dict(settings.extra or {})
+        body = encode_request(request, names, [dict(tool) for tool in extra.pop("tools", ())])
         if self._cache is not None:
             mark_for_cache(body, self._cache)
         return {
@@ -114,7 +111,7 @@ class Anthropic(HttpProvider):
             **body,
             **encode_settings(request, settings, names, self.model),
             "stream": True,
-            **(settings.extra or {}),
+            **extra,
         }
 
     def decoder(self, request: Request) -> Decoder:

@@ -7,7 +7,7 @@ are signed.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from nbtools.frozen import thaw
@@ -31,12 +31,15 @@ from nbtools.providers.texts import NOTHING, written
 _PICTURES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 
 
-def encode_request(request: Request, names: Mapping[str, str]) -> dict[str, Json]:
+def encode_request(
+    request: Request, names: Mapping[str, str], provided: Sequence[Json] = ()
+) -> dict[str, Json]:
     """Write a request, without the model and its settings.
 
     Args:
         request: The question, with a history that obeys the rules.
         names: What each name of a tool is on the wire, as `wire_names` gives it.
+        provided: Tools that the provider runs itself, as it wants them.
 
     Returns:
         The field `messages`, and `system` and `tools` if there are any.
@@ -44,8 +47,8 @@ def encode_request(request: Request, names: Mapping[str, str]) -> dict[str, Json
     body: dict[str, Json] = {"messages": _messages(request, names)}
     if request.system.strip():
         body["system"] = [{"type": "text", "text": request.system}]
-    if request.tools:
-        body["tools"] = [_tool(tool, names) for tool in request.tools]
+    if tools := [*(_tool(tool, names) for tool in request.tools), *provided]:
+        body["tools"] = tools
     return body
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from nbtools.providers.fields import inner, listed, word
+from nbtools.providers.ollama import ollama_address
 from nbtools.providers.vendors import LOCAL_SERVERS, VENDORS, Vendor
 
 _PATIENCE = 0.5
@@ -137,11 +138,10 @@ def _local_servers() -> Iterator[Availability]:
 
 
 def _ollama(client: Any) -> Availability:
-    host = os.environ.get("OLLAMA_HOST", "").strip() or "127.0.0.1:11434"
-    address = host if "://" in host else f"http://{host}"
+    address = ollama_address()
     answer = _get(client, address)
     found = answer is not None and "Ollama is running" in answer.text
-    tags = _json(_get(client, f"{address.rstrip('/')}/api/tags")) if found else None
+    tags = _json(_get(client, f"{address}/api/tags")) if found else None
     names = [word(model, "name") for model in listed(tags, "models")]
     return _served("Ollama", "ollama", address, names, found=found)
 
