@@ -114,6 +114,7 @@ class Chat(anywidget.AnyWidget):
             context_limit=context_limit,
         )
         self._id = secrets.token_hex(6)
+        self._widget = secrets.token_hex(16)  # chosen here: the first state names it already
         self._session = Session(settings, engine(), conversation)
         self._registry = Registry(settings.tools)
         self._on_act = on_act
@@ -121,7 +122,7 @@ class Chat(anywidget.AnyWidget):
         self._bridge = on_engine(self._session, self._build_bridge)
         self._drawer = on_engine(self._session, lambda: Drawer(self._session, self._registry))
         runtime = shared_runtime()
-        super().__init__(assets=runtime, version=version_of(runtime.code))
+        super().__init__(model_id=self._widget, assets=runtime, version=version_of(runtime.code))
         self.on_msg(_handle_message)
         on_engine(self._session, self._publish_renderers)
         if conversation is not None:
@@ -173,7 +174,11 @@ class Chat(anywidget.AnyWidget):
         if self._session.engine.here:
             raise NbtoolsError("chat.ask would wait for itself here: use `await chat.send(…)`.")
         remember_main()
-        turn = self.send(text)
+        try:
+            turn = self.send(text)
+        except KeyboardInterrupt:  # it may have begun
+            self.stop()
+            raise
         Asking(self._session, self._bridge, approve).settle(turn)
         if (fault := turn.fault()) is not None:
             raise fault
@@ -456,7 +461,8 @@ class Chat(anywidget.AnyWidget):
     def _describe(self) -> dict[str, Any]:
         provider = self._session.settings.provider
         tools = self._session.settings.tools.values()
-        described = {
+        return {
+            "widget": self._widget,
             "model": {"label": provider.label, "host": provider.host, "demo": provider.demo},
             "renderers": self._registry.describe(),
             "tools": [
@@ -468,8 +474,6 @@ class Chat(anywidget.AnyWidget):
                 for tool in tools
             ],
         }
-        comm = getattr(self, "comm", None)
-        return described if comm is None else {"widget": comm.comm_id, **described}
 
     def _note_rest(self, event: events.Event, conversation: Conversation) -> None:
         """At each rest: renew the static transcript, and the state where no page answers."""
@@ -522,7 +526,9 @@ class Chat(anywidget.AnyWidget):
 
         on_engine(self._session, change)
 
-    def _parts(self, said: str | Iterable[str | Path | File]) -> tuple[Part, ...]:
+    def _parts(self, said: object) -> tuple[Part, ...]:
+        if isinstance(said, bytes) or not isinstance(said, Iterable):
+            raise TypeError(f"A message is a text, or a list of texts and files, not {said!r:.80}.")
         given = [said] if isinstance(said, str) else list(said)
         texts = [part for part in given if isinstance(part, str)]
         files = [self._file(part) for part in given if not isinstance(part, str)]
