@@ -48,6 +48,8 @@ PARALLEL = 8
 
 Listener = Callable[[ev.Event, Conversation], object]
 
+_DELTAS = (ev.TextDelta, ev.ArgsDelta)
+
 _log = logging.getLogger("nbtools")
 
 
@@ -93,7 +95,7 @@ class Ring:
 
     def emit(self, event: ev.Event) -> None:
         """Take in what happened; deltas wait for the next flush, all else comes after them."""
-        if isinstance(event, ev.TextDelta | ev.ArgsDelta):
+        if isinstance(event, _DELTAS):
             self._deltas.append(event)
             if self._flush_handle is None:
                 self._schedule_flush()
