@@ -218,7 +218,7 @@ def numbered(messages: list[Message]) -> tuple[Message, ...]:
             role=message.role,
             finish=message.finish if message.role == "assistant" else "",
             parts=tuple(
-                type(part)(**{**fields(part), "id": f"p{place}-{number}"})  # type: ignore[arg-type]
+                type(part)(**{**fields(part), "id": f"p{place}-{number}"})
                 for number, part in enumerate(message.parts)
             ),
         )
