@@ -7,6 +7,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbclient import NotebookClient
+from nbconvert import HTMLExporter
 
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 NOWHERE = "http://127.0.0.1:9"  # the discard port: whoever goes through it gets no answer
@@ -32,6 +33,19 @@ def test_a_notebook_runs_from_top_to_bottom(path):
     client = NotebookClient(notebook, timeout=120, kernel_name="python3", resources=resources)
     client.execute()
     assert all(cell["execution_count"] for cell in notebook.cells if cell.cell_type == "code")
+
+
+@pytest.mark.usefixtures("offline")
+def test_a_converted_notebook_shows_the_finished_conversation_without_a_script():
+    notebook = nbformat.read(NOTEBOOKS / "01_hello.ipynb", as_version=4)
+    kept = ("first-tool", "chat-with-a-tool", "by-hand", "invalid")
+    notebook.cells = [cell for cell in notebook.cells if cell.id in kept]
+    notebook.cells.insert(0, nbformat.v4.new_code_cell("import nbtools as nb"))
+    NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    page, _ = HTMLExporter().from_notebook_node(notebook)
+    assert "<strong>largest_orders</strong> — done" in page
+    assert "<td>104</td><td>north</td><td>310" in page
+    assert "<strong>largest_orders</strong> — invalid arguments" in page
 
 
 @pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
