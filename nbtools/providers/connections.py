@@ -37,6 +37,7 @@ class Clients:
         client: A client of the user's own, used everywhere and never closed.
         connect: Seconds until a connection has to stand.
         proxy: The address that our own clients go through; None reads the environment.
+        direct: Whether the environment is not asked for a proxy: one cannot reach this machine.
     """
 
     def __init__(
@@ -45,7 +46,9 @@ class Clients:
         *,
         connect: float = 10.0,
         proxy: str | None = None,
+        direct: bool = False,
     ) -> None:
+        self._direct = direct
         self._given = client
         self._connect = connect
         self._proxy = proxy
@@ -62,7 +65,9 @@ class Clients:
             import httpx  # noqa: PLC0415 - a third of the time of `import nbtools`
 
             timeout = httpx.Timeout(None, connect=self._connect, write=_WRITE)
-            client = httpx.AsyncClient(timeout=timeout, proxy=self._proxy)
+            client = httpx.AsyncClient(
+                timeout=timeout, proxy=self._proxy, trust_env=not self._direct
+            )
             keeper = _keep(client)
             await anext(keeper)
             self._kept[loop] = client, keeper

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _HEADERS = {"content-type": "application/json", "accept": "text/event-stream, application/json"}
 _MODELS = 5.0
+_NEAR = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class HttpProvider(Provider):
@@ -92,7 +93,10 @@ class HttpProvider(Provider):
         self.settings = merge(settings or Settings(), Settings(**fields))
         self._timeouts = _timeouts(timeout)
         self._proxy = proxy
-        self._clients = Clients(client, connect=self._timeouts.connect, proxy=proxy)
+        self._direct = proxy is None and parts.hostname in _NEAR
+        self._clients = Clients(
+            client, connect=self._timeouts.connect, proxy=proxy, direct=self._direct
+        )
 
     def encode(self, request: Request) -> dict[str, Json]:
         """Write the JSON body of a request.
@@ -141,7 +145,12 @@ class HttpProvider(Provider):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._clients = Clients(connect=self._timeouts.connect)
+        self._clients = Clients(connect=self._timeouts.connect, direct=self._direct)
+
+    @property
+    def _who(self) -> str:
+        """Who answers, as errors name it."""
+        return self.host or self.label
 
     def _settings_for(self, request: Request) -> Settings:
         """Give the settings that hold for a request."""
@@ -173,7 +182,7 @@ class HttpProvider(Provider):
         response = await self._send("POST", self.path, self._timeouts.first, body)
         if not response.is_success:
             raise await self._refusal(response, self._timeouts.idle)
-        reply = Reply(response, decoder, self._timeouts, self.host)
+        reply = Reply(response, decoder, self._timeouts, self._who)
         try:
             return reply, await reply.begin()
         except BaseException:
@@ -193,9 +202,9 @@ class HttpProvider(Provider):
             async with asyncio.timeout(seconds):
                 return await client.send(request, auth=login, stream=True)
         except TimeoutError:
-            raise silence_error(self.host, seconds) from None
+            raise silence_error(self._who, seconds) from None
         except (httpx.HTTPError, httpx.StreamError) as error:
-            raise connection_error(error, self.host) from None
+            raise connection_error(error, self._who) from None
 
     def _address(self, path: str) -> str:
         path, _, query = path.partition("?")
@@ -208,7 +217,7 @@ class HttpProvider(Provider):
             response.status_code,
             response.headers,
             content,
-            host=self.host,
+            host=self._who,
             hint=await self._hint(response.status_code),
         )
 
@@ -217,7 +226,7 @@ class HttpProvider(Provider):
     def _all_headers(self) -> dict[str, str]:
         key = self._key()
         if not key and not self._login and self._base.startswith(self.home):
-            raise errors.AuthenticationError(f"No key for {self.host}.", hint=self._key_hint())
+            raise errors.AuthenticationError(f"No key for {self._who}.", hint=self._key_hint())
         headers = {**_HEADERS, **self._authorization(key), **self._headers}
         for name, value in headers.items():
             if not (value.isascii() and value.isprintable()):

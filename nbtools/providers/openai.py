@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Literal, Unpack, get_args
 
 from nbtools.messages import Json, Request
 from nbtools.providers.connections import Timeouts
+from nbtools.providers.emulation import emulate, needs_emulation
+from nbtools.providers.emulation_decoder import EmulatedDecoder
 from nbtools.providers.http import HttpProvider
 from nbtools.providers.naming import own_names, wire_names
 from nbtools.providers.openai_decoder import Decoder
@@ -22,7 +24,13 @@ from nbtools.settings import Settings, SettingsFields
 if TYPE_CHECKING:
     import httpx
 
+    from nbtools.providers.reply import ReplyDecoder
+
 __all__ = ["Decoder", "OpenAI"]
+
+
+ToolMode = Literal["native", "emulated"]
+"""Whether the server is told of tools, or the answer's schema speaks of them instead."""
 
 
 class OpenAI(HttpProvider):
@@ -39,6 +47,8 @@ class OpenAI(HttpProvider):
             a request is given up.
         proxy: The address to go through; None reads the environment.
         client: An `httpx.AsyncClient` to use instead of our own; it is never closed here.
+        tools: "emulated" for a server that knows of no tools, or calls them badly: the model then
+            answers in one JSON object, with an arm for each tool and one for a reply.
         strict: Whether tools and output are held to their schemas word by word, where OpenAI's
             strict mode can express them; None does so at OpenAI itself.
         settings: How the model is to answer.
@@ -51,6 +61,7 @@ class OpenAI(HttpProvider):
     path = "/chat/completions"
     home = OPENAI
     wire = "openai-chat"
+    _worked = False
 
     def __init__(
         self,
@@ -62,6 +73,7 @@ class OpenAI(HttpProvider):
         timeout: float | Timeouts | None = None,
         proxy: str | None = None,
         client: httpx.AsyncClient | None = None,
+        tools: ToolMode = "native",
         strict: bool | None = None,
         settings: Settings | None = None,
         **fields: Unpack[SettingsFields],
@@ -81,6 +93,7 @@ class OpenAI(HttpProvider):
         self.variable = variable_of(self.host)
         self._own = self._base == OPENAI
         self._strict = self._own if strict is None else strict
+        self._mode = _checked(tools)
 
     def encode(self, request: Request) -> dict[str, Json]:
         """Write the JSON body of a request.
@@ -94,7 +107,11 @@ class OpenAI(HttpProvider):
         Raises:
             ValueError: The settings name a tool or an output that cannot be meant.
         """
-        settings, names = self._settings_for(request), wire_names(request)
+        settings = self._settings_for(request)
+        if self._emulates(request):
+            request = emulate(request, settings, worked=self._worked)
+            settings = self._settings_for(request)
+        names = wire_names(request)
         return {
             "model": self.model,
             **encode_request(request, names, strict=self._strict),
@@ -104,10 +121,20 @@ class OpenAI(HttpProvider):
             **(settings.extra or {}),
         }
 
-    def decoder(self, request: Request) -> Decoder:
+    def decoder(self, request: Request) -> ReplyDecoder:
         """Make what reads the answer to a request.
 
         Args:
             request: The question.
         """
-        return Decoder(own_names(request, wire_names(request)))
+        names = own_names(request, wire_names(request))
+        return EmulatedDecoder(Decoder(), names) if self._emulates(request) else Decoder(names)
+
+    def _emulates(self, request: Request) -> bool:
+        return self._mode == "emulated" and needs_emulation(request)
+
+
+def _checked(tools: ToolMode) -> ToolMode:
+    if tools not in get_args(ToolMode):
+        raise ValueError(f"tools is {tools!r:.80}; expected 'native' or 'emulated'.")
+    return tools

@@ -22,7 +22,9 @@ _GRACE = 1.0
 class ReplyDecoder(Protocol):
     """What reads the body of one reply; it does no I/O and never raises."""
 
-    over: bool
+    @property
+    def over(self) -> bool:
+        """Whether the reply has ended or failed."""
 
     def feed(self, data: bytes) -> list[ModelEvent]:
         """Take the next bytes and give what they say."""
