@@ -39,7 +39,11 @@ if TYPE_CHECKING:
     from nbtools.providers.connections import Timeouts
     from nbtools.providers.demo import Demo
     from nbtools.providers.fallback import Fallback
+    from nbtools.providers.gemini import Gemini
+    from nbtools.providers.local import Local
+    from nbtools.providers.ollama import Ollama
     from nbtools.providers.openai import OpenAI
+    from nbtools.providers.responses import OpenAIResponses
     from nbtools.testing import Scripted
 
 __version__ = "0.1.0"
@@ -54,9 +58,13 @@ __all__ = [
     "Cost",
     "Demo",
     "Fallback",
+    "Gemini",
     "InvalidArguments",
+    "Local",
     "NbtoolsError",
+    "Ollama",
     "OpenAI",
+    "OpenAIResponses",
     "ProviderError",
     "Result",
     "Scripted",
@@ -75,7 +83,11 @@ _LAZY = {
     "Cost": "nbtools.cost",
     "Demo": "nbtools.providers.demo",
     "Fallback": "nbtools.providers.fallback",
+    "Gemini": "nbtools.providers.gemini",
+    "Local": "nbtools.providers.local",
+    "Ollama": "nbtools.providers.ollama",
     "OpenAI": "nbtools.providers.openai",
+    "OpenAIResponses": "nbtools.providers.responses",
     "Scripted": "nbtools.testing",
     "Timeouts": "nbtools.providers.connections",
     "use_prices": "nbtools.cost",

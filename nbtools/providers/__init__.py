@@ -15,9 +15,25 @@ from nbtools.providers.models import class_named, resolve
 if TYPE_CHECKING:
     from nbtools.providers.anthropic import Anthropic
     from nbtools.providers.discovery import Available
+    from nbtools.providers.gemini import Gemini
+    from nbtools.providers.local import Local
+    from nbtools.providers.ollama import Ollama
     from nbtools.providers.openai import OpenAI
+    from nbtools.providers.responses import OpenAIResponses
 
-__all__ = ["Anthropic", "Demo", "OnWait", "OpenAI", "Provider", "available", "resolve"]
+__all__ = [
+    "Anthropic",
+    "Demo",
+    "Gemini",
+    "Local",
+    "Ollama",
+    "OnWait",
+    "OpenAI",
+    "OpenAIResponses",
+    "Provider",
+    "available",
+    "resolve",
+]
 
 
 def available() -> Available:
