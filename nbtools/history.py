@@ -123,10 +123,17 @@ def _user_parts(message: Message) -> Iterable[Part]:
 
 def _reply_parts(message: Message) -> Iterable[Part]:
     for part in message.parts:
-        if isinstance(part, Text | Reasoning) and (part.text.strip() or part.sealed is not None):
-            yield part
-        elif isinstance(part, ToolCall):
+        if isinstance(part, ToolCall):
             yield _closed(part)
+        elif _goes_back(part):
+            yield part
+
+
+def _goes_back(part: Part) -> bool:
+    """Tell whether a part of a reply is part of the next request, for its own wire at least."""
+    if isinstance(part, Text | Reasoning) and part.text.strip():
+        return True
+    return isinstance(part, Text | Reasoning | File) and part.sealed is not None
 
 
 def _closed(call: ToolCall) -> ToolCall:

@@ -39,6 +39,7 @@ from nbtools.frontend import (
 )
 from nbtools.messages import Conversation, File, Message, Part, Status, Usage
 from nbtools.providers import Provider, resolve
+from nbtools.providers.sealing import left_behind
 from nbtools.publisher import Publisher
 from nbtools.renderers import JavaScriptRenderer, Registry
 from nbtools.results import Results
@@ -300,7 +301,9 @@ class Chat(anywidget.AnyWidget):
     def model(self, model: str | Provider | None) -> None:
         provider = resolve(model)
         tools = collect((*provider.tools, *self._own_tools))
-        self._change(f"The model is now {provider.label}.", provider=provider, tools=tools)
+        left = left_behind(self.messages, provider.wire)
+        notice = f"The model is now {provider.label}. {left}".strip()
+        self._change(notice, provider=provider, tools=tools)
 
     @property
     def tools(self) -> Mapping[str, Tool]:
@@ -375,7 +378,10 @@ class Chat(anywidget.AnyWidget):
         given = tuple(tools)
         known = collect((*provider.tools, *given))
         conversation = storage.load(Path(path), _fingerprints(known))
-        return cls(provider, tools=given, context=context, conversation=conversation, **settings)
+        chat = cls(provider, tools=given, context=context, conversation=conversation, **settings)
+        if left := left_behind(conversation.messages, provider.wire):
+            on_engine(chat._session, lambda: chat._session.notice(left))
+        return chat
 
     def save(self, path: str | Path) -> None:
         """Write the conversation to a file.
@@ -391,11 +397,10 @@ class Chat(anywidget.AnyWidget):
         Returns:
             The path of the page.
         """
-        written = Path(path)
-        written.write_text(
-            page.render(self.conversation, self.snapshot(), self._bridge.assets(), runtime_code()),
-            encoding="utf-8",
-        )
+        written, conversation = Path(path), self.conversation
+        snapshot = self._bridge.snapshot(conversation)
+        shown = page.render(conversation, snapshot, self._bridge.assets(), runtime_code())
+        written.write_text(shown, encoding="utf-8")
         return written
 
     def close(self) -> None:
@@ -482,6 +487,7 @@ class Chat(anywidget.AnyWidget):
             return
         display.update_static(self._static(), self._id)
         if not self._bridge.heard and self.comm is not None:
+            self._bridge.settle()
             self.send_state("state")
 
     def _draw_with(self, tool: str, renderer: Any) -> Any:

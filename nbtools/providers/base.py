@@ -24,7 +24,7 @@ class Provider:
     """What the page calls it, such as "openai:gpt-5.1"."""
     host: str = ""
     """Where the conversation is sent; "" when nothing leaves the process."""
-    wire: ClassVar[str] = ""
+    wire: str = ""
     """The name of its wire, which material that only it can read is marked with."""
     demo: ClassVar[bool] = False
     """Whether it is a stand-in and no language model."""

@@ -8,9 +8,10 @@ from typing import Any, NoReturn
 
 from nbtools.errors import ProviderError
 from nbtools.events import ModelEvent, ModelPart
-from nbtools.messages import Notice, Request
+from nbtools.messages import Notice, Request, ToolSpec
 from nbtools.providers.base import OnWait, Provider
 from nbtools.providers.models import resolve
+from nbtools.providers.sealing import left_behind
 
 
 class _NotNow(Exception):  # noqa: N818 - never leaves this module
@@ -37,6 +38,12 @@ class Fallback(Provider):
         self.providers: Sequence[Provider] = tuple(map(resolve, models))
         self.label = ", else ".join(provider.label for provider in self.providers)
         self.host = ", ".join(dict.fromkeys(each.host for each in self.providers if each.host))
+        self.wire = self.providers[0].wire
+
+    def check(self, tools: Sequence[ToolSpec]) -> None:
+        """Make sure that every model can be told of these tools; see `Provider.check`."""
+        for provider in self.providers:
+            provider.check(tools)
 
     async def stream(
         self, request: Request, *, on_wait: OnWait | None = None
@@ -50,7 +57,8 @@ class Fallback(Provider):
                 except (ProviderError, _NotNow) as error:
                     if isinstance(error, ProviderError) and not error.retryable:
                         raise
-                    yield [_moved_on(error, following)]
+                    left = left_behind(request.messages, following.wire)
+                    yield [_moved_on(error, following, left)]
                     continue
                 while events is not None:
                     yield events
@@ -69,8 +77,7 @@ def _not_now(_: float, why: str) -> NoReturn:
     raise _NotNow(why)
 
 
-def _moved_on(error: Exception, following: Provider) -> ModelPart:
+def _moved_on(error: Exception, following: Provider, left: str) -> ModelPart:
     text = error.text if isinstance(error, ProviderError) else str(error)
-    return ModelPart(
-        Notice(id="", level="warning", text=f"{text} Asking {following.label} instead.")
-    )
+    said = f"{text} Asking {following.label} instead. {left}".strip()
+    return ModelPart(Notice(id="", level="warning", text=said))

@@ -51,7 +51,7 @@ def left_behind(messages: Sequence[Message], wire: str) -> str:
     named = [text for text in counted if text]
     if not named:
         return ""
-    return f"It is not sent what only the earlier model can read: {', '.join(named)}."
+    return f"It is not sent what only the model before it can read: {', '.join(named)}."
 
 
 def _is_foreign_thought(part: Part, wire: str) -> bool:
