@@ -100,9 +100,14 @@ class Bridge:
             or self._published[1] is not self._session.conversation
         )
 
-    def snapshot(self) -> Snapshot:
-        """Write down everything a page needs. May be called on any thread."""
-        seq, conversation = self._published
+    def snapshot(self, conversation: Conversation | None = None) -> Snapshot:
+        """Write down everything a page needs. May be called on any thread.
+
+        Args:
+            conversation: What to write; None takes what was last published, so that patches fit.
+        """
+        seq, published = self._published
+        conversation = conversation or published
         written = {**encode(replace(conversation, messages=())), "messages": []}
         written["messages"] = [
             write_message(message, self._outsource) for message in conversation.messages
@@ -126,6 +131,11 @@ class Bridge:
         if message:
             self._send(message, [])
         return bool(message)
+
+    def settle(self) -> None:
+        """Send at once all that waits, where there is no page to be spared."""
+        while self.flush():
+            pass
 
     def ping(self) -> None:
         """Ask the page to answer at once: `pong` is set when it does."""

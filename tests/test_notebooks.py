@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import dedent
 
 import nbformat
 import pytest
@@ -46,6 +47,27 @@ def test_a_converted_notebook_shows_the_finished_conversation_without_a_script()
     assert "<strong>largest_orders</strong> — done" in page
     assert "<td>104</td><td>north</td><td>310" in page
     assert "<strong>largest_orders</strong> — invalid arguments" in page
+
+
+@pytest.mark.usefixtures("offline")
+def test_the_state_that_is_saved_without_a_page_holds_the_whole_conversation():
+    source = """
+        import nbtools as nb
+        chat = nb.Chat(nb.Demo(pace=0))
+        display(chat)
+        chat.ask("hello", approve=lambda call: True)
+    """
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(dedent(source))])
+    NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    saved = notebook.metadata.widgets["application/vnd.jupyter.widget-state+json"].state
+    (state,) = [
+        model.state.state
+        for model in saved.values()
+        if "conversation" in model.state.get("state", {})
+    ]
+    assert state.conversation.get("status", "ready") == "ready"
+    assert len(state.conversation.messages) == 4
+    assert "What to try next" in state.conversation.messages[-1].parts[-1].text
 
 
 @pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
