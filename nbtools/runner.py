@@ -291,11 +291,17 @@ def finished(
     return ev.CallEnded(
         call=call.id,
         outcome="ok",
-        told=_edited(call) + tell(faces.value if faces.model is None else faces.model),
+        told=_edited(call) + _told(faces, shown),
         value=preview(faces.value),
         display=together([*shown, *_own_display(faces, shown)]),
         time=time.time(),
     )
+
+
+def _told(faces: Result, shown: Sequence[Mapping[str, Json]]) -> str:
+    if faces.model is None and faces.value is None and shown:
+        return f"Shown to the user: {tell(together(shown))}"
+    return tell(faces.value if faces.model is None else faces.model)
 
 
 def _own_display(faces: Result, shown: Sequence[Mapping[str, Json]]) -> list[Mapping[str, Json]]:

@@ -32,7 +32,7 @@ _REST = """
 What to try next:
 
 - type `/help` to see the tools, and how to call each by hand
-- open a card to see its arguments and what the model was told
+- open a card to see its arguments again
 - give the chat a tool of your own:
 
 ```python
