@@ -14,6 +14,8 @@ import pytest
 import nbtools as nb
 from nbtools.messages import Outcome
 from nbtools.outcomes import LEGAL_ENDS, sentence
+from nbtools.providers.models import WIRES
+from nbtools.providers.vendors import LOCAL_SERVERS, VENDORS
 from nbtools.transcript import WORDS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -116,6 +118,12 @@ def test_every_argument_of_the_chat_is_told():
     page = (DOCS / "chat.md").read_text(encoding="utf-8")
     arguments = set(inspect.signature(nb.Chat).parameters) - {"conversation"}
     assert [name for name in sorted(arguments) if f"| `{name}` |" not in page] == []
+
+
+def test_every_name_of_a_model_is_told():
+    page = (DOCS / "models.md").read_text(encoding="utf-8")
+    names = [*WIRES, *(each.name for each in (*VENDORS, *LOCAL_SERVERS))]
+    assert [name for name in names if f"`{name}:…`" not in page] == []
 
 
 def test_every_public_name_has_a_docstring():
