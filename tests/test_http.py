@@ -258,6 +258,23 @@ async def test_a_connection_that_stays_open_after_the_end_is_let_go(
     assert (await ask(provider_of(server)))[-1] == ModelFinish("stop", "stop")
 
 
+async def test_a_server_that_goes_on_after_the_end_is_let_go(
+    server: ModelServer, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("nbtools.providers.reply._GRACE", 0.1)
+    signs = [piece for _ in range(100) for piece in (": still here\n\n", 0.02)]
+    server.queue([text_reply("Hi"), *signs])
+    async with asyncio.timeout(1):
+        assert (await ask(provider_of(server)))[-1] == ModelFinish("stop", "stop")
+
+
+async def test_an_error_inside_an_answer_ends_the_reading_at_once(server: ModelServer):
+    broken = sse(chunk({"content": "one"}), {"error": {"message": "busy"}}, done=False)
+    server.queue(Answer(pieces=[broken], end="silent"))
+    async with asyncio.timeout(0.5):
+        assert isinstance((await ask(provider_of(server)))[-1], ModelFault)
+
+
 async def test_a_stopped_request_ends_at_once(server: ModelServer):
     gate = threading.Event()
     server.queue([sse(chunk({"content": "one"}), done=False), gate])

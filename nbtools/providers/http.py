@@ -120,11 +120,11 @@ class HttpProvider(Provider):
         """Ask the model, and give its reply piece by piece; see `Provider.stream`."""
         reply, events = await self._begin(request, on_wait)
         try:
-            while events:
-                if type(events[-1]) is ModelFault:
-                    events[-1] = ModelFault(self._scrubbed(events[-1].error))
+            while events and type(events[-1]) is not ModelFault:
                 yield events
                 events = await reply.read()
+            if events and isinstance(fault := events[-1], ModelFault):
+                yield [*events[:-1], ModelFault(self._scrubbed(fault.error))]
         finally:
             await reply.close()
 

@@ -16,7 +16,7 @@ from nbtools.events import ModelEvent, ModelFault, ModelFinish, ModelUsage
 from nbtools.providers.connections import Timeouts, connection_error, silence_error
 
 _GRACE = 1.0
-"""Seconds for the end of the body after the end of the reply, so that the connection is kept."""
+"""Seconds in all for the end of the body after that of the reply, so that the connection is kept."""
 
 
 class ReplyDecoder(Protocol):
@@ -82,7 +82,7 @@ class Reply:
         silence, decoder = self._silence, self._decoder
         try:
             while True:
-                silence.begin()
+                silence.begin(anew=not decoder.over)
                 data = await anext(self._chunks)
                 silence.waiting = False
                 events = decoder.feed(data)
@@ -148,10 +148,11 @@ class _Silence:
         self._broken = False
         self._timer = self._loop.call_later(limit, self._look)
 
-    def begin(self) -> None:
-        """Begin to wait."""
+    def begin(self, *, anew: bool) -> None:
+        """Begin to wait; what was waited for already counts unless it is anew."""
         self._task = asyncio.current_task()
-        self._since = self._time()
+        if anew:
+            self._since = self._time()
         self.waiting = True
 
     def broken(self) -> bool:
