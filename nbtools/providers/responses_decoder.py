@@ -75,6 +75,11 @@ class _Open:
     """How many characters of its text, or of its arguments, have been given."""
     over: bool = False
 
+    def may_be(self, kind: str) -> bool:
+        """Tell whether a whole item of this type is the one that was read in pieces."""
+        announced = self.type == kind or (not self.type and kind not in CALLS)
+        return announced and not self.over
+
 
 class Decoder(BodyDecoder):
     """Reads the events of a Responses answer; see `BodyDecoder`.
@@ -179,7 +184,7 @@ class Decoder(BodyDecoder):
         if type(item) is not dict:
             return
         kind = word(item, "type")
-        if opened is None or opened.over or opened.type != kind:
+        if opened is None or not opened.may_be(kind):
             opened = self._begin({"item": item, "output_index": len(self._items)}, into)
         opened.over = self._begun = True
         if kind == "message":
