@@ -87,6 +87,7 @@ class ModelServer:
         self._judge = judge or problem
         self.requests: list[Body] = []
         self.headers: list[dict[str, str]] = []
+        self.paths: list[str] = []
         self.refused: list[str] = []
         self.models = list(models)
         self._queue: deque[Queued] = deque(queued)
@@ -230,6 +231,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(listed)
 
     def do_POST(self) -> None:
+        self.owner.paths.append(self.path)
         self.owner.headers.append({name.lower(): value for name, value in self.headers.items()})
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         answer = self.owner.answer(body)

@@ -19,7 +19,6 @@ from nbtools.providers.fields import listed, word
 
 _STEP = re.compile(r"""\.([^.\[]+)|\[(\d+)\]|\['([^']*)'\]|\["([^"]*)"\]""")
 _VALUES = ("stringValue", "numberValue", "boolValue")
-_LONGEST_LIST = 10_000
 
 
 class Calls:
@@ -93,8 +92,8 @@ def _with(holder: Json, steps: list[Any], value: Json) -> Json:
     step, rest = steps[0], steps[1:]
     if type(step) is int:
         items = list(holder) if type(holder) is list else []
-        if step > min(len(items), _LONGEST_LIST):
-            return holder
+        if step > len(items):
+            return items
         items += [None] * (step + 1 - len(items))
         items[step] = _with(items[step], rest, value)
         return items
