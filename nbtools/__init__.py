@@ -30,7 +30,7 @@ from nbtools.errors import (
     ToolError,
 )
 from nbtools.settings import Settings
-from nbtools.tools import PENDING, Result, Tool, ToolContext, tool
+from nbtools.tools import PENDING, Result, Tool, ToolContext, check_tools, tool
 from nbtools.widget import Chat
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ __all__ = [
     "ToolContext",
     "ToolDefinitionError",
     "ToolError",
+    "check_tools",
     "tool",
     "use_prices",
 ]

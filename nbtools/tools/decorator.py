@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, overload
 
 from nbtools.errors import ToolDefinitionError
-from nbtools.tools.tool import Approval, Errors, Thread, Tool
+from nbtools.tools.tool import Approval, Errors, Parse, Thread, Tool
 
 
 @overload
@@ -26,6 +26,7 @@ def tool(
     thread: Thread = ...,
     render: Callable[..., object] | None = ...,
     errors: Errors = ...,
+    parse: Parse | None = ...,
 ) -> Tool: ...
 
 
@@ -40,6 +41,7 @@ def tool(
     thread: Thread = ...,
     render: Callable[..., object] | None = ...,
     errors: Errors = ...,
+    parse: Parse | None = ...,
 ) -> Callable[[Callable[..., Any]], Tool]: ...
 
 

@@ -8,15 +8,19 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, get_args
 
 from nbtools.codec import digest
-from nbtools.errors import ToolDefinitionError
+from nbtools.errors import InvalidArguments, ToolDefinitionError
+from nbtools.frozen import thaw
 from nbtools.messages import Json, ToolSpec
 from nbtools.schema import Described, Written, callable_name, is_kind, read_docstring
 from nbtools.tools.context import ToolContext
+from nbtools.tools.failure import explain
 
 Approval = bool | Callable[..., object] | None
 """True asks, False does not, a function decides for each call; None leaves it to the chat."""
 Thread = Literal["worker", "main"]
 Errors = Literal["message", "generic"]
+Parse = Callable[[dict[str, Any]], Mapping[str, Any] | None]
+"""Takes the arguments as they were written; gives those to check, or None to keep them."""
 Kind = Literal["sync", "async", "generator", "asyncgen", "none"]
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -38,6 +42,8 @@ class Tool:
         thread: Where a synchronous function runs; `main` is the kernel's main thread.
         render: Draws a call in Python.
         errors: Whether the model is told the message of an exception; `generic` hides it.
+        parse: Reads the arguments before they are checked: it may return others, or refuse them
+            with `InvalidArguments`. It is quick, and takes what it gave once more.
 
     Raises:
         ToolDefinitionError: Something does not fit; the text names it.
@@ -56,6 +62,7 @@ class Tool:
         thread: Thread = "worker",
         render: Callable[..., object] | None = None,
         errors: Errors = "message",
+        parse: Parse | None = None,
     ) -> None:
         _check_function(name, function)
         self.name = _checked_name(name, function)
@@ -66,6 +73,7 @@ class Tool:
         self.thread: Thread = thread
         self.render = render
         self.errors: Errors = errors
+        self.parse = parse
         self._check_settings()
         self.kind: Kind = _kind(function)
         self._arguments = self._read_arguments(parameters)
@@ -106,7 +114,7 @@ class Tool:
             InvalidArguments: They do not fit; the text names what is missing, unknown or of another
                 type, and what is accepted.
         """
-        return self._arguments.check(args)
+        return self._arguments.check(self._parsed(args, self.parse) if self.parse else args)
 
     def bind(self, args: Mapping[str, Json]) -> dict[str, object]:
         """Give the Python values for the function.
@@ -167,6 +175,22 @@ class Tool:
     def _describe(self) -> str:
         return read_docstring(self.function).text if self.function is not None else ""
 
+    def _parsed(self, args: Mapping[str, Json], parse: Parse) -> Mapping[str, Json]:
+        try:
+            given: object = parse(thaw(dict(args)))
+        except InvalidArguments:
+            raise
+        except Exception as problem:
+            raise InvalidArguments(
+                f"The arguments of {self.name!r} could not be read: {explain(problem, self.errors)}"
+            ) from problem
+        if given is None:
+            return args
+        if isinstance(given, Mapping):
+            return given
+        kind = type(given).__name__
+        raise InvalidArguments(f"parse of {self.name!r} gave {kind}, expected an object.")
+
     def _check_settings(self) -> None:
         policy = self.approval
         if not (policy is None or isinstance(policy, bool) or callable(policy)):
@@ -181,6 +205,8 @@ class Tool:
             raise self._unfit("thread", self.thread, "'worker' or 'main'")
         if self.errors not in get_args(Errors):
             raise self._unfit("errors", self.errors, "'message' or 'generic'")
+        if not (self.parse is None or callable(self.parse)):
+            raise self._unfit("parse", self.parse, "a function of the arguments, or None")
 
     def _unfit(self, setting: str, found: object, expected: str) -> ToolDefinitionError:
         return ToolDefinitionError(
