@@ -775,7 +775,8 @@ async def test_whatever_a_tool_raises_is_the_end_of_its_call_alone(
     model = Strict([call("boom", id="k-1"), call("read_log", {"day": "mon"}, id="k-2")], "So.")
     page = Page(model, [tool, *tools_that_ran(ran)])
     await page.say("Try")
-    assert (page.call("k-1").outcome, page.call("k-1").error) == (outcome, error)
+    assert page.call("k-1").outcome == outcome
+    assert error in page.call("k-1").error
     assert (page.call("k-2").outcome, page.texts[-1]) == ("ok", "So.")
     if isinstance(raised, nb.ToolError):
         assert model.told[0] == "The door is shut."

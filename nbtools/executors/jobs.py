@@ -53,6 +53,8 @@ class Job:
             return None, Ended(error).with_traceback(error.__traceback__)
         except StopIteration as error:  # no future takes it
             return None, RuntimeError(f"The function raised StopIteration: {error.value!r}")
+        except GeneratorExit:  # a coroutine that awaits it would be closed, not told
+            return None, RuntimeError("The function raised GeneratorExit.")
         except BaseException as error:  # noqa: BLE001 - it is raised where the caller awaits
             return None, error
 
