@@ -1,4 +1,4 @@
-"""The Chat Completions wire against a scripted server that nobody here wrote."""
+"""Every wire against a scripted server that nobody here wrote, in its strict mode."""
 
 from __future__ import annotations
 
@@ -14,19 +14,13 @@ from typing import Any
 
 import pytest
 
+import nbtools as nb
 from nbtools import errors
 from nbtools.assembly import Assembly
-from nbtools.events import (
-    ModelArgs,
-    ModelCall,
-    ModelEvent,
-    ModelFinish,
-    ModelReasoning,
-    ModelText,
-    ModelUsage,
-)
-from nbtools.messages import Message, Request, Text, ToolCall, ToolSpec, Usage
-from nbtools.providers import OpenAI
+from nbtools.events import ModelEvent, ModelFinish, ModelReasoning, ModelText, ModelUsage
+from nbtools.messages import Message, Request, Text, ToolSpec, Usage
+from nbtools.providers.http import HttpProvider
+from tests.stage import Page
 
 ROOT = Path(__file__).parents[1]
 PROGRAM = ROOT / "js" / "node_modules" / ".bin" / "llmock"
@@ -70,6 +64,27 @@ def _wait_for(port: int) -> None:
     pytest.fail("The scripted server did not start within 20 seconds.")
 
 
+MAKERS: dict[str, tuple[str, str, str]] = {
+    "openai-chat": ("OpenAI", "gpt-5.1", "/v1"),
+    "openai-responses": ("OpenAIResponses", "gpt-5.1", "/v1"),
+    "anthropic": ("Anthropic", "claude-sonnet-5", ""),
+    "gemini": ("Gemini", "gemini-2.5-flash", "/v1beta"),
+    "ollama": ("Ollama", "qwen3:8b", ""),
+}
+
+
+@pytest.fixture(params=MAKERS)
+def model(request: pytest.FixtureRequest, address: str) -> HttpProvider:
+    """Make a provider of each wire that asks the server."""
+    return provider_of(request.param, address)
+
+
+def provider_of(wire: str, address: str) -> HttpProvider:
+    name, model, path = MAKERS[wire]
+    made: HttpProvider = getattr(nb, name)(model, base_url=f"{address}{path}", api_key="sk-test")
+    return made
+
+
 def journal(address: str) -> list[dict[str, Any]]:
     """Give the bodies of all requests so far."""
     with urllib.request.urlopen(f"{address}/__aimock/journal") as response:
@@ -82,74 +97,78 @@ def user(text: str) -> Message:
     return Message(id="m-u", role="user", parts=(Text(id="p", text=text),))
 
 
-async def ask(address: str, *messages: Message, on_wait: Any = None) -> list[ModelEvent]:
-    provider = OpenAI("gpt-5.1", base_url=f"{address}/v1", api_key="sk-test")
+async def ask(provider: HttpProvider, *messages: Message, on_wait: Any = None) -> list[ModelEvent]:
     request = Request(messages=messages, tools=[TIDE])
     stream = provider.stream(request, on_wait=on_wait)
-    events = [event async for events in stream for event in events]
-    await provider.close()
-    return events
+    try:
+        return [event async for events in stream for event in events]
+    finally:
+        await provider.close()
 
 
 def text_of(events: list[ModelEvent], kind: Any = ModelText) -> str:
     return "".join(event.text for event in events if isinstance(event, kind))
 
 
-async def test_a_text_arrives_whole_with_its_usage(address: str):
-    events = await ask(address, user("greet"))
+async def test_a_text_arrives_whole_with_its_end(model: HttpProvider):
+    events = await ask(model, user("greet"))
     assert text_of(events) == "Good day. This sentence comes in several pieces."
+    assert [e.finish for e in events if isinstance(e, ModelFinish)] == ["stop"]
+
+
+async def test_usage_is_asked_for_and_read(address: str):
+    events = await ask(provider_of("openai-chat", address), user("greet"))
     used = [event.usage for event in events if isinstance(event, ModelUsage)]
     assert used == [Usage(input=12, output=9, total=21)]
-    assert events[-1] == ModelFinish("stop", "stop")
     assert journal(address)[-1]["stream_options"] == {"include_usage": True}
 
 
-async def test_reasoning_comes_before_the_answer(address: str):
-    events = await ask(address, user("think"))
+async def test_reasoning_comes_before_the_answer(model: HttpProvider):
+    if isinstance(model, nb.Ollama):
+        pytest.skip("The server has a name of its own for what Ollama calls `thinking`.")
+    events = await ask(model, user("think"))
     assert text_of(events, ModelReasoning) == "Three and four."
     assert text_of(events) == "It is seven."
 
 
-async def test_two_calls_and_their_results_make_a_second_request(address: str):
-    question = user("tides of two ports")
-    assembly = Assembly("m-a", lambda _: False, iter("abcdefgh").__next__)
-    events = await ask(address, question)
-    assembly.feed(events)
-    assert text_of(events) == "I look both up."
-    calls = [event for event in events if isinstance(event, ModelCall)]
-    raws = [
-        "".join(e.text for e in events if isinstance(e, ModelArgs) and e.key is c.key)
-        for c in calls
+async def test_two_calls_and_their_results_make_a_second_request(model: HttpProvider):
+    asked: list[str] = []
+
+    @nb.tool
+    def tide_at(port: str) -> str:
+        """Tell the tide.
+
+        Args:
+            port: The port.
+        """
+        asked.append(port)
+        return {"Aro": "low", "Moss": "high"}[port]
+
+    page = Page(model, [tide_at])
+    await page.say("tides of two ports")
+    await model.close()
+    assert sorted(asked) == ["Aro", "Moss"]
+    assert page.texts == [
+        "tides of two ports",
+        "I look both up.",
+        "Aro is low, and Moss is high.",
     ]
-    assert [(c.id, c.name, json.loads(raw)) for c, raw in zip(calls, raws, strict=True)] == [
-        ("call_aro", "tide_at", {"port": "Aro"}),
-        ("call_moss", "tide_at", {"port": "Moss"}),
+    assert [(call.args, call.told) for call in page.calls] == [
+        ({"port": "Aro"}, "low"),
+        ({"port": "Moss"}, "high"),
     ]
-    assert assembly.end().finish == "calls"
-    parts = tuple(
-        ToolCall(
-            id=c.id, tool=c.name, state="result", args=json.loads(raw), told="low", outcome="ok"
-        )
-        for c, raw in zip(calls, raws, strict=True)
-    )
-    answer = await ask(address, question, Message(id="m-a", role="assistant", parts=parts))
-    assert text_of(answer) == "Aro is low, and Moss is high."
-    sent = [(m["role"], m.get("tool_call_id")) for m in journal(address)[-1]["messages"]]
-    assert sent == [
-        ("user", None),
-        ("assistant", None),
-        ("tool", "call_aro"),
-        ("tool", "call_moss"),
-    ]
+    assert page.shown["status"] == "ready"
 
 
 @pytest.mark.parametrize("question", ["break off in the text", "break off in a call"])
-async def test_a_stream_that_breaks_off_is_no_finished_answer(address: str, question: str):
+async def test_a_stream_that_breaks_off_is_no_finished_answer(model: HttpProvider, question: str):
     """W-11: bodies A and B, from another server."""
-    events = await ask(address, user(question))
+    if isinstance(model, nb.Ollama | nb.Gemini) and question.endswith("call"):
+        pytest.skip("On this wire a call comes in one piece.")
+    events = await ask(model, user(question))
     assert events
     assert not [event for event in events if isinstance(event, ModelFinish)]
-    assembly = Assembly("m-a", lambda _: False, iter("abcdefgh").__next__)
+    assembly = Assembly("m-a", lambda _: False, map(str, range(99)).__next__)
     assembly.feed(events)
     assert assembly.end().finish == "cut"
 
@@ -157,23 +176,23 @@ async def test_a_stream_that_breaks_off_is_no_finished_answer(address: str, ques
 async def test_a_rate_limit_is_waited_for(address: str):
     """W-10: `Retry-After: 1`."""
     waits: list[tuple[float, str]] = []
-    events = await ask(address, user("too fast"), on_wait=lambda *wait: waits.append(wait))
+    provider = provider_of("openai-chat", address)
+    events = await ask(provider, user("too fast"), on_wait=lambda *wait: waits.append(wait))
     assert text_of(events) == "Now it works."
     assert [seconds for seconds, _ in waits] == [1.0]
 
 
-async def test_a_refusal_has_the_words_of_the_server(address: str):
-    with pytest.raises(errors.BadRequestError, match="No such parameter") as caught:
-        await ask(address, user("bad request"))
-    assert caught.value.kind == "invalid_request_error"
+async def test_a_refusal_has_the_words_of_the_server(model: HttpProvider):
+    with pytest.raises(errors.BadRequestError, match="No such parameter"):
+        await ask(model, user("bad request"))
 
 
-async def test_a_malformed_body_is_an_error(address: str):
+async def test_a_malformed_body_is_an_error(model: HttpProvider):
     with pytest.raises(errors.StreamError) as caught:
-        await ask(address, user("garbage"))
+        await ask(model, user("garbage"))
     assert caught.value.kind == "malformed"
 
 
-async def test_a_dropped_connection_is_an_error(address: str):
+async def test_a_dropped_connection_is_an_error(model: HttpProvider):
     with pytest.raises(errors.ConnectionError, match="broke the connection before it answered"):
-        await ask(address, user("drop"))
+        await ask(model, user("drop"))
