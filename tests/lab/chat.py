@@ -129,3 +129,12 @@ def notebook_cells(notebook: Notebook) -> list[str]:
         ".map((cell) => cell.model.sharedModel.getSource())"
     )
     return sources
+
+
+def execute_quietly(notebook: Notebook, code: str) -> None:
+    """Run code in the kernel of the notebook in front; no cell, focus or scroll changes."""
+    notebook.page.evaluate(
+        "async (code) => { const { kernel } = window.jupyterapp.shell.currentWidget.sessionContext"
+        ".session; await kernel.requestExecute({ code, silent: true }).done; }",
+        code,
+    )
