@@ -33,6 +33,8 @@ class Approve:
     call: str
     approved: bool
     digest: str
+    preview: str = ""
+    """The mark of the preview that was shown, where there was one."""
     args: dict[str, Json] | None = None
 
 
@@ -43,6 +45,52 @@ class Decline:
     command: Literal["decline"] = "decline"
     call: str
     reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    """One entry of `Decide`: a call, what was shown of it, and the decision."""
+
+    call: str
+    approved: bool
+    digest: str
+    preview: str = ""
+    args: dict[str, Json] | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Decide:
+    """Decide about several calls at once: all of the entries hold, or none does."""
+
+    command: Literal["decide"] = "decide"
+    verdicts: list[Verdict]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Allow:
+    """Let a call run that waits, and later ones like it without asking.
+
+    Without `mark` nothing changes: the answer says what the rule would cover, and names the mark.
+    """
+
+    command: Literal["allow"] = "allow"
+    call: str
+    digest: str
+    preview: str = ""
+    same: bool
+    """Whether only calls with exactly these arguments are meant."""
+    scope: Literal["chat", "notebook"]
+    minutes: int | None = None
+    mark: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Revoke:
+    """Take a rule back."""
+
+    command: Literal["revoke"] = "revoke"
+    rule: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -152,6 +200,9 @@ Command = (
     Send
     | Approve
     | Decline
+    | Decide
+    | Allow
+    | Revoke
     | Answer
     | Cancel
     | Rerun
@@ -202,24 +253,32 @@ def parse_command(payload: object) -> Envelope:
     if kind is None:
         raise CommandError(f"There is no command {name!r}; expected one of {', '.join(COMMANDS)}.")
     body = {key: value for key, value in payload.items() if key not in _ENVELOPE}
-    return Envelope(command=_build(kind, body), **envelope)
+    return Envelope(command=_build(kind, body, name), **envelope)
 
 
-def _build(kind: type[Any], body: dict[str, Any]) -> Any:
+def _build(kind: type[Any], body: dict[str, Any], what: str) -> Any:
     hints = _hints(kind)  # type: ignore[arg-type]  # a class is hashable; mypy doubts it
     for name in body:
         if name not in hints:
-            raise CommandError(f"{body['command']!r} has no field {name!r}.", field=str(name))
+            raise CommandError(f"{what!r} has no field {name!r}.", field=str(name))
     for field in fields(kind):
         if field.name not in body:
             if field.default is MISSING:
-                raise CommandError(f"{body['command']!r} needs {field.name!r}.", field=field.name)
+                raise CommandError(f"{what!r} needs {field.name!r}.", field=field.name)
         elif not _fits(body[field.name], hints[field.name]):
             raise CommandError(
-                f"{field.name!r} of {body['command']!r} cannot be {_kind(body[field.name])}.",
+                f"{field.name!r} of {what!r} cannot be {_kind(body[field.name])}.",
                 field=field.name,
             )
-    return kind(**body)
+    return kind(**{name: _made(value, hints[name], what) for name, value in body.items()})
+
+
+def _made(value: Any, hint: Any, what: str) -> Any:
+    """Read the entries of a list each as the class it is a list of."""
+    if typing.get_origin(hint) is not list:
+        return value
+    (kind,) = typing.get_args(hint)
+    return [_build(kind, item, what) for item in value]
 
 
 @cache
@@ -237,6 +296,8 @@ def _fits(value: object, hint: Any) -> bool:
         return value in typing.get_args(hint)
     if origin is dict:
         return isinstance(value, dict) and all(isinstance(key, str) for key in value)
+    if origin is list:
+        return isinstance(value, list) and all(isinstance(item, dict) for item in value)
     # Exact types: True is an int to isinstance, and 1 must never pass for an approval.
     return type(value) is hint
 

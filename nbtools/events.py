@@ -20,6 +20,7 @@ from nbtools.messages import (
     Message,
     Outcome,
     Part,
+    Preview,
     Progress,
     Status,
     Usage,
@@ -107,6 +108,8 @@ class CallWaiting:
     digest: str = ""
     decision: Decision | None = None
     destructive: bool = False
+    expires: float | None = None
+    preview: Preview | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -36,7 +36,7 @@ Outcome = Literal[
     "limit",
 ]
 Origin = Literal["model", "user", "provider"]
-Decider = Literal["person", "python", "policy"]
+Decider = Literal["person", "python", "policy", "rule"]
 Level = Literal["info", "warning", "error"]
 Finish = Literal["", "stop", "calls", "length", "filter", "cut", "stopped", "failed", "other"]
 """How a model reply ended; "" while it streams. `cut`: the stream broke. `stopped`: by the user.
@@ -84,6 +84,20 @@ class Decision:
     approved: bool
     by: Decider
     reason: str = ""
+    rule: str = ""
+    """The id of the rule, where one decided."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Preview:
+    """What a call that waits would do, as the tool itself shows it."""
+
+    display: Mapping[str, Json]
+    """A MIME bundle."""
+    mark: str
+    """Fingerprint of what is shown; an approval has to name it."""
+    note: str = ""
+    """Why it was made anew, for the person."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,6 +118,9 @@ class ToolCall:
     digest: str = ""
     """Fingerprint of the tool's name and `args`; an approval has to name it."""
     waiting: Waiting = ""
+    expires: float | None = None
+    """When the call ends if nobody has decided about it by then, in seconds since 1970."""
+    preview: Preview | None = None
     decision: Decision | None = None
     progress: Progress | None = None
     output: str = ""

@@ -42,6 +42,21 @@ class ToolReference(TypedDict):
     parameters: NotRequired[Mapping[str, Json]]
 
 
+class RuleReference(TypedDict):
+    """A rule that is in force, so that a card can offer to take it back."""
+
+    id: str
+    text: str
+
+
+class AllowPreview(TypedDict):
+    """What a rule would cover: the answer to `allow` without a mark."""
+
+    mark: str
+    """What a confirmation has to name."""
+    lines: list[str]
+
+
 class Settings(TypedDict, total=False):
     """The fields of a snapshot that the op `set` replaces; null removes one."""
 
@@ -50,6 +65,7 @@ class Settings(TypedDict, total=False):
     model: ModelLabel | None
     renderers: Mapping[str, RendererReference] | None
     tools: list[ToolReference] | None
+    rules: list[RuleReference] | None
 
 
 class Snapshot(TypedDict):
@@ -63,6 +79,7 @@ class Snapshot(TypedDict):
     model: NotRequired[ModelLabel]
     renderers: NotRequired[Mapping[str, RendererReference]]
     tools: NotRequired[list[ToolReference]]
+    rules: NotRequired[list[RuleReference]]
 
 
 AppendOp: TypeAlias = tuple[Literal["append"], str, Field, str]
@@ -93,6 +110,8 @@ class Ack(TypedDict):
     error: NotRequired[Refusal]
     text: NotRequired[str]
     field: NotRequired[str]
+    value: NotRequired[Json]
+    """What the command asked for, where it asked for something."""
 
 
 class PatchMessage(TypedDict):

@@ -21,6 +21,7 @@ from nbtools.messages import (
     Notice,
     Outcome,
     Part,
+    Preview,
     Reasoning,
     Text,
     ToolCall,
@@ -220,8 +221,14 @@ def _wait_call(conversation: Conversation, event: ev.CallWaiting) -> Conversatio
         digest=event.digest or call.digest,
         decision=event.decision or call.decision,
         destructive=event.destructive or call.destructive,
+        expires=(event.expires or call.expires) if event.waiting == "approval" else None,
+        preview=_frozen_preview(event.preview) or call.preview,
         progress=None,
     )
+
+
+def _frozen_preview(preview: Preview | None) -> Preview | None:
+    return preview and replace(preview, display=freeze(preview.display))
 
 
 def _start_call(conversation: Conversation, event: ev.CallStarted) -> Conversation:
@@ -238,6 +245,7 @@ def _start_call(conversation: Conversation, event: ev.CallStarted) -> Conversati
         proposed=freeze(event.proposed),
         digest=event.digest or call.digest,
         decision=event.decision,
+        expires=None,
         started=event.time,
     )
 
@@ -277,6 +285,7 @@ def _end_call(conversation: Conversation, event: ev.CallEnded) -> Conversation:
         trace=event.trace,
         args=call.args if event.args is None else freeze(event.args),
         decision=event.decision or call.decision,
+        expires=None,
         progress=None,
         ended=event.time,
     )

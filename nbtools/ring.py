@@ -36,6 +36,7 @@ from nbtools.partial import PartialJson
 from nbtools.planner import Ask, Prepare, Refuse, Run, Step
 from nbtools.reducer import calls_of, find_call, find_message, reduce
 from nbtools.results import Results
+from nbtools.rulebook import Rules
 from nbtools.runner import Settings
 from nbtools.tools.failure import explain
 
@@ -70,6 +71,7 @@ class Ring:
         self.conversation = conversation or Conversation()
         self.error: ProviderError | None = None
         self.results = Results()
+        self.rules = Rules(lambda: self.settings.tools, self._calls)
         self.save: Callable[[Conversation], None] | None = None
         self.prefix = secrets.token_hex(3)
         self._count = itertools.count(1)
@@ -149,6 +151,9 @@ class Ring:
     def _emit_if_running(self, event: ev.Event) -> None:
         if isinstance(event, ev.CallProgressed) and self._state(event.call) == "running":
             self.emit(event)
+
+    def _calls(self) -> list[ToolCall]:
+        return [call for message in self.conversation.messages for call in calls_of(message)]
 
     def _state(self, call_id: str) -> str:
         for message in reversed(self.conversation.messages):
@@ -276,7 +281,7 @@ class Ring:
     async def _prepare(self, call_id: str) -> None:
         call = find_call(self.conversation, call_id)
         repeated = lambda known, mark: planner.repeated(self.conversation, known, mark)  # noqa: E731
-        self._settle(await runner.prepare(call, self.settings, repeated))
+        self._settle(await runner.prepare(call, self.settings, repeated, self.rules.decide))
 
     async def _run(self, call_id: str) -> None:
         async with self._slots:

@@ -31,6 +31,7 @@ from nbtools.messages import (
 from nbtools.outcomes import sentence
 from nbtools.partial import parse_arguments
 from nbtools.providers import Provider
+from nbtools.rules import Rule
 from nbtools.tools import PENDING, Result, Tool, ToolContext
 from nbtools.tools.failure import explain, trace
 from nbtools.tools.invoke import invoke
@@ -133,7 +134,10 @@ def failure(error: ProviderError) -> Failure:
 
 
 async def prepare(
-    call: ToolCall, settings: Settings, repeated: Callable[[ToolCall, str], str]
+    call: ToolCall,
+    settings: Settings,
+    repeated: Callable[[ToolCall, str], str],
+    rule_for: Callable[[ToolCall, Tool], Rule | None],
 ) -> ev.CallWaiting | ev.CallStarted | ev.CallEnded:
     """Decide how a call goes on whose arguments are complete.
 
@@ -141,6 +145,7 @@ async def prepare(
         call: A call that is `streaming` and whose message is over.
         settings: The chat's tools and policies.
         repeated: Gives the failure that the same call has met too often, or "".
+        rule_for: Gives the rule that decides about a call with its effective arguments.
 
     Returns:
         The call waits, starts, or ends as `unknown`, `invalid` or `limit`.
@@ -158,16 +163,46 @@ async def prepare(
     if again := repeated(known, known.digest):
         reason = f"the same call failed before in the same way ({again}). Do not repeat it."
         return replace(_ended(call, "limit", reason), args=args)
-    if await asks(known, tool, settings):
-        return ev.CallWaiting(
-            call=call.id,
-            waiting="approval",
-            args=args,
-            digest=known.digest,
-            destructive=tool.destructive,
-        )
+    return await _permitted(known, tool, settings, rule_for(known, tool))
+
+
+async def _permitted(
+    call: ToolCall, tool: Tool, settings: Settings, rule: Rule | None
+) -> ev.CallWaiting | ev.CallStarted | ev.CallEnded:
+    """Let a checked call run, refuse it, or let a person decide."""
+    if rule is not None and rule.decision == "refuse":
+        return refused(call, rule)
+    if rule is not None and rule.decision == "allow":
+        return let_run(call, tool, settings, decision=ruled(rule))
+    if rule is not None or await asks(call, tool, settings):
+        return ask(call, tool)
     decision = Decision(approved=True, by="policy") if tool.asks is not None else None
-    return let_run(known, tool, settings, decision=decision)
+    return let_run(call, tool, settings, decision=decision)
+
+
+def ask(call: ToolCall, tool: Tool) -> ev.CallWaiting:
+    """Let a call wait until a person decides about it."""
+    return ev.CallWaiting(
+        call=call.id,
+        waiting="approval",
+        args=call.args or {},
+        proposed=call.proposed,
+        digest=call.digest,
+        destructive=tool.destructive,
+    )
+
+
+def ruled(rule: Rule) -> Decision:
+    """Write down that a rule decided."""
+    approved = rule.decision == "allow"
+    return Decision(approved=approved, by="rule", reason=rule.reason, rule=rule.id)
+
+
+def refused(call: ToolCall, rule: Rule) -> ev.CallEnded:
+    """End a call that a rule refuses."""
+    reason = f"A rule refuses it. {rule.reason}".strip()
+    ended = replace(_ended(call, "declined", reason), args=call.args)
+    return replace(ended, told=sentence("declined", reason), decision=ruled(rule))
 
 
 def let_run(

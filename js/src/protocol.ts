@@ -21,7 +21,7 @@ export type Outcome = "" | "ok" | "failed" | "timeout" | "cancelled" | "declined
 
 export type Origin = "model" | "user" | "provider";
 
-export type Decider = "person" | "python" | "policy";
+export type Decider = "person" | "python" | "policy" | "rule";
 
 export type Level = "info" | "warning" | "error";
 
@@ -65,6 +65,18 @@ export interface Decision {
   approved: boolean;
   by: Decider;
   reason?: string | undefined;
+  /** The id of the rule, where one decided. */
+  rule?: string | undefined;
+}
+
+/** What a call that waits would do, as the tool itself shows it. */
+export interface Preview {
+  /** A MIME bundle. */
+  display: { [name: string]: Json };
+  /** Fingerprint of what is shown; an approval has to name it. */
+  mark: string;
+  /** Why it was made anew, for the person. */
+  note?: string | undefined;
 }
 
 /** One call of a tool, from its first argument character to its end. */
@@ -83,6 +95,9 @@ export interface ToolCall {
   /** Fingerprint of the tool's name and `args`; an approval has to name it. */
   digest?: string | undefined;
   waiting?: Waiting | undefined;
+  /** When the call ends if nobody has decided about it by then, in seconds since 1970. */
+  expires?: number | null | undefined;
+  preview?: Preview | null | undefined;
   decision?: Decision | null | undefined;
   progress?: Progress | null | undefined;
   /** What the function printed. */
@@ -208,6 +223,8 @@ export interface Approve {
   call: string;
   approved: boolean;
   digest: string;
+  /** The mark of the preview that was shown, where there was one. */
+  preview?: string | undefined;
   args?: { [name: string]: Json } | null | undefined;
 }
 
@@ -216,6 +233,45 @@ export interface Decline {
   command: "decline";
   call: string;
   reason?: string | undefined;
+}
+
+/** One entry of `Decide`: a call, what was shown of it, and the decision. */
+export interface Verdict {
+  call: string;
+  approved: boolean;
+  digest: string;
+  preview?: string | undefined;
+  args?: { [name: string]: Json } | null | undefined;
+  reason?: string | undefined;
+}
+
+/** Decide about several calls at once: all of the entries hold, or none does. */
+export interface Decide {
+  command: "decide";
+  verdicts: Verdict[];
+}
+
+/**
+ * Let a call run that waits, and later ones like it without asking.
+ *
+ * Without `mark` nothing changes: the answer says what the rule would cover, and names the mark.
+ */
+export interface Allow {
+  command: "allow";
+  call: string;
+  digest: string;
+  preview?: string | undefined;
+  /** Whether only calls with exactly these arguments are meant. */
+  same: boolean;
+  scope: "chat" | "notebook";
+  minutes?: number | null | undefined;
+  mark?: string | undefined;
+}
+
+/** Take a rule back. */
+export interface Revoke {
+  command: "revoke";
+  rule: string;
 }
 
 /** Give the result of a call that waits for one. */
@@ -295,7 +351,7 @@ export interface Pong {
   ping: number;
 }
 
-export type Command = Send | Approve | Decline | Answer | Cancel | Rerun | Resend | Stop | EditMessage | Regenerate | Clear | Act | Sync | View | Asset | Pong;
+export type Command = Send | Approve | Decline | Decide | Allow | Revoke | Answer | Cancel | Rerun | Resend | Stop | EditMessage | Regenerate | Clear | Act | Sync | View | Asset | Pong;
 
 /** The fields of a part that grow by appending. */
 export type Field = "text" | "raw" | "output";
@@ -324,6 +380,19 @@ export interface ToolReference {
   parameters?: { [name: string]: Json } | undefined;
 }
 
+/** A rule that is in force, so that a card can offer to take it back. */
+export interface RuleReference {
+  id: string;
+  text: string;
+}
+
+/** What a rule would cover: the answer to `allow` without a mark. */
+export interface AllowPreview {
+  /** What a confirmation has to name. */
+  mark: string;
+  lines: string[];
+}
+
 /** The fields of a snapshot that the op `set` replaces; null removes one. */
 export interface Settings {
   status?: Status | undefined;
@@ -331,6 +400,7 @@ export interface Settings {
   model?: ModelLabel | null | undefined;
   renderers?: { [name: string]: RendererReference } | null | undefined;
   tools?: ToolReference[] | null | undefined;
+  rules?: RuleReference[] | null | undefined;
 }
 
 /** Everything a page needs to draw a chat: the trait `state`. */
@@ -343,6 +413,7 @@ export interface Snapshot {
   model?: ModelLabel | undefined;
   renderers?: { [name: string]: RendererReference } | undefined;
   tools?: ToolReference[] | undefined;
+  rules?: RuleReference[] | undefined;
 }
 
 /** Part, field, text. */
@@ -371,6 +442,8 @@ export interface Ack {
   error?: Refusal | undefined;
   text?: string | undefined;
   field?: string | undefined;
+  /** What the command asked for, where it asked for something. */
+  value?: Json | undefined;
 }
 
 /** Numbered changes, and answers to commands; without `ops` there is no `seq`. */

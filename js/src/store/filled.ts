@@ -21,6 +21,8 @@ const CALL: Omit<Defaults<ToolCall>, "tool"> = {
   proposed: null,
   digest: "",
   waiting: "",
+  expires: null,
+  preview: null,
   decision: null,
   progress: null,
   output: "",
