@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 _REPLY = re.compile(r'\s*\{\s*"reply"\s*:\s*')
 _CALL = re.compile(r'\s*\{\s*"tool"\s*:\s*"([^"\\]*)"\s*,\s*"arguments"\s*:\s*(?=\{)')
 _LONGEST_HEAD = 400
-_ESCAPED = re.compile(r'\\(?:u[0-9a-fA-F]{4}|[^u])|[^\\"]+')
+_ESCAPE = 6
+_ESCAPED = re.compile(r'\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt])|[^\\"]+')
 _HALF = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}")
 
 
@@ -53,7 +54,9 @@ class EmulatedDecoder:
 
     def close(self) -> list[ModelEvent]:
         """Take the end of the body and give what is left to say."""
-        return self._translated(self._inner.close())
+        into = self._translated(self._inner.close())
+        self._give_up(into)
+        return into
 
     def _translated(self, events: list[ModelEvent]) -> list[ModelEvent]:
         into: list[ModelEvent] = []
@@ -94,12 +97,9 @@ class EmulatedDecoder:
     def _quoted(self, text: str, into: list[ModelEvent]) -> None:
         """Give the text of a reply, without the escapes of JSON."""
         self._text += text
-        end = 0
-        while (found := _ESCAPED.match(self._text, end)) is not None:
-            if _HALF.fullmatch(found[0]) and len(self._text) < found.end() + 6:
-                break
-            end = found.end()
-        said = self._text[:end]
+        said, end = "", 0
+        while (found := _next_of(self._text, end)) is not None:
+            said, end = said + found[0], found[1]
         closed = self._text[end : end + 1] == '"'
         self._text = self._text[end:]
         if said:
@@ -140,3 +140,15 @@ class EmulatedDecoder:
         """Give as text what was not enough to tell an arm."""
         if self._read == self._head and self._text:
             self._go_on(self._plain, 0, into)
+
+
+def _next_of(text: str, start: int) -> tuple[str, int] | None:
+    """Give the next piece of a JSON text and where it ends; None if more has to come first."""
+    found = _ESCAPED.match(text, start)
+    rest = text[start:]
+    if found is None:
+        broken = rest[:1] == "\\" and (len(rest) >= _ESCAPE or rest[1:2] not in {"", "u"})
+        return ("\\\\", start + 1) if broken else None
+    if _HALF.fullmatch(found[0]) and len(rest) < 2 * _ESCAPE:
+        return None
+    return found[0], found.end()
