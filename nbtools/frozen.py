@@ -6,6 +6,7 @@ somebody changed behind its back would run something else. Readers that need the
 
 from __future__ import annotations
 
+import math
 from typing import Any, NoReturn
 
 from nbtools.messages import Json
@@ -18,7 +19,8 @@ def freeze(value: Json) -> Json:
         value: JSON; what is frozen already is returned as it is.
 
     Returns:
-        An equal value; its dicts and lists, at every depth, raise `TypeError` when changed.
+        An equal value; its dicts and lists, at every depth, raise `TypeError` when changed. A
+        number that JSON cannot hold, such as a server's 1e999, becomes None.
     """
     if isinstance(value, FrozenDict | FrozenList):
         return value
@@ -26,7 +28,7 @@ def freeze(value: Json) -> Json:
         return FrozenDict((key, freeze(item)) for key, item in value.items())
     if isinstance(value, list | tuple):
         return FrozenList(freeze(item) for item in value)
-    return value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def thaw(value: Json) -> Json:

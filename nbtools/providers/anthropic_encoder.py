@@ -127,7 +127,7 @@ def _assistant(
             yield from _sealed(part, sealed_by(part, WIRE), lost)
 
 
-def _sealed(part: Part, sealed: Mapping[str, Any], lost: Container[str]) -> Iterator[Json]:
+def _sealed(part: Part, sealed: Mapping[str, Any], lost: Container[object]) -> Iterator[Json]:
     """Write what goes back exactly as it came, if it can."""
     if type(part) is Reasoning and sealed.get("signature"):
         yield {"type": "thinking", "thinking": part.text, "signature": sealed["signature"]}
@@ -135,14 +135,14 @@ def _sealed(part: Part, sealed: Mapping[str, Any], lost: Container[str]) -> Iter
         yield thaw(sealed["block"])
 
 
-def _lost(message: Message) -> set[str]:
+def _lost(message: Message) -> list[object]:
     """Name what the provider ran and broke off before its result; such a call is refused."""
-    blocks = [sealed_by(part, WIRE).get("block", {}) for part in message.parts]
     if message.finish in ENDED_WELL:
-        return set()
-    answered = {block.get("tool_use_id") for block in blocks}
-    used = {block["id"] for block in blocks if "id" in block and "input" in block}
-    return used - answered
+        return []
+    blocks = [sealed_by(part, WIRE).get("block", {}) for part in message.parts]
+    answered = [block.get("tool_use_id") for block in blocks]
+    used = [block["id"] for block in blocks if "id" in block and "input" in block]
+    return [name for name in used if name not in answered]
 
 
 def _result(call: ToolCall, ids: Mapping[str, str]) -> Json:

@@ -106,11 +106,10 @@ def decode(
     Raises:
         ValueError: There is no such wire.
     """
-    read = _of(wire)[1]
+    decoder = decoder_of(wire)
     if not 200 <= status < 300:
         report = read_refusal(decoded(body))
         return {**_answer([]), "error": _error("http", status, report)}
-    decoder = read()
     size = chunk or max(len(body), 1)
     events = [
         event
@@ -122,6 +121,18 @@ def decode(
         where = "stream" if decoder.streamed else "body"
         answer["error"] = _error(where, status, decoder.report or Report(type="malformed"))
     return answer
+
+
+def decoder_of(wire: Wire) -> BodyDecoder:
+    """Make what reads one answer of a wire, without names of tools to map back.
+
+    Args:
+        wire: The wire.
+
+    Raises:
+        ValueError: There is no such wire.
+    """
+    return _of(wire)[1]()
 
 
 def _of(wire: str) -> tuple[type[HttpProvider], type[BodyDecoder]]:
