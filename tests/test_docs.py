@@ -116,7 +116,7 @@ def test_the_drawing_names_every_state_and_every_outcome():
 
 def test_every_argument_of_the_chat_is_told():
     page = (DOCS / "chat.md").read_text(encoding="utf-8")
-    arguments = set(inspect.signature(nb.Chat).parameters) - {"conversation"}
+    arguments = inspect.signature(nb.Chat).parameters
     assert [name for name in sorted(arguments) if f"| `{name}` |" not in page] == []
 
 
