@@ -928,36 +928,42 @@ async def test_a_stopped_answer_keeps_what_it_said_and_says_that_it_was_stopped(
 
 
 async def test_a_provider_that_speaks_on_after_stop_is_not_heard():
+    begun, spoken, freed = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
     class Deaf(Provider):
         label = "deaf"
-        begun = asyncio.Event()
-        ended = asyncio.Event()
 
         async def stream(self, request: Request, **_: Any) -> AsyncGenerator[list[ModelEvent]]:
             yield [ModelText("One ")]
-            self.begun.set()
+            if begun.is_set():
+                yield [ModelFinish("stop")]
+                return
+            begun.set()
             try:
                 await asyncio.Event().wait()
             except asyncio.CancelledError:
                 yield [ModelText("two ")]
                 yield [ModelText("three")]
-                yield [ModelFinish("stop")]
-            finally:
-                self.ended.set()
+            spoken.set()
+            await freed.wait()
+            yield [ModelFinish("stop")]
 
-    model = Deaf()
-    page = Page(model)
+    page = Page(Deaf())
     page.command("send", text="Hi")
-    await model.begun.wait()
+    await begun.wait()
     page.session.flush()
     page.command("stop")
-    await model.ended.wait()
+    await spoken.wait()
+    await page.say("Again")
+    assert page.texts == ["Hi", "One ", "Again", "One "]
+    freed.set()
     await asyncio.sleep(0)
-    page.session.flush()
-    assert page.texts == ["Hi", "One "]
-    assert page.session.conversation.status == "ready"
-    page.command("clear")
-    assert page.session.conversation.messages == ()
+    assert [known.finish for known in page.session.conversation.messages] == [
+        "",
+        "stopped",
+        "",
+        "stop",
+    ]
 
 
 async def test_a_tool_that_takes_too_long_is_ended_and_the_model_is_told():
