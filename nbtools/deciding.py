@@ -43,7 +43,7 @@ class Decisions(Ring):
             raise AlreadyDecided("The arguments are not those that were shown; look again.")
         tool = self.settings.tools[call.tool]
         if args is not None:
-            call = _edited(call, tool, args)
+            call = self._edited(call, tool, args)
         decision = Decision(approved=True, by=by)
         self.emit(runner.let_run(call, tool, self.settings, decision=decision))
         self.advance()
@@ -61,7 +61,7 @@ class Decisions(Ring):
         if call.waiting != "approval":
             return False
         tool = self.settings.tools[call.tool]
-        call = _edited(call, tool, {**(call.args or {}), **changes})
+        call = self._edited(call, tool, {**(call.args or {}), **changes})
         self.emit(
             ev.CallWaiting(
                 call=call.id,
@@ -83,6 +83,14 @@ class Decisions(Ring):
         self._close(call, "declined", reason, Decision(approved=False, by=by, reason=reason))
         self.advance()
 
+    def _edited(self, call: ToolCall, tool: Tool, args: Mapping[str, Json]) -> ToolCall:
+        """Put other arguments in the place of those that the model proposed, which are kept."""
+        checked = self.settings.variables.check(tool, args)
+        if checked == call.args:
+            return call
+        proposed = call.proposed or call.args
+        return replace(call, args=checked, proposed=proposed, digest=digest(tool.name, checked))
+
     def _find(self, call_id: str) -> ToolCall:
         return find_call(self.conversation, call_id)
 
@@ -91,15 +99,6 @@ class Decisions(Ring):
         if call.state == "pending" and waiting in ("", call.waiting):
             return call
         raise AlreadyDecided(_why_not(call, waiting))
-
-
-def _edited(call: ToolCall, tool: Tool, args: Mapping[str, Json]) -> ToolCall:
-    """Put other arguments in the place of those that the model proposed, which are kept."""
-    checked = tool.check(args)
-    if checked == call.args:
-        return call
-    proposed = call.proposed or call.args
-    return replace(call, args=checked, proposed=proposed, digest=digest(tool.name, checked))
 
 
 def _why_not(call: ToolCall, wanted: str) -> str:

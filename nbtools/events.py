@@ -154,6 +154,7 @@ class CallEnded:
     outcome: Outcome
     told: str = ""
     value: Json = None
+    handle: str = ""
     display: Mapping[str, Json] | None = None
     error: str = ""
     trace: str = ""

@@ -127,6 +127,8 @@ class ToolCall:
     """What the function printed."""
     value: Json = None
     """The result as bounded JSON; the Python object itself is in `chat.results`."""
+    handle: str = ""
+    """The name under which a later call can take the Python object, where a tool takes such."""
     display: Mapping[str, Json] | None = None
     """The result for the person: a MIME bundle (type to data; a picture is base64 text)."""
     drawn: Mapping[str, Json] | None = None

@@ -279,6 +279,7 @@ def _end_call(conversation: Conversation, event: ev.CallEnded) -> Conversation:
         waiting="",
         outcome=event.outcome,
         value=freeze(event.value),
+        handle=event.handle,
         display=freeze(event.display) or (call.display if ok else None),
         told=event.told or ("" if ok else sentence(event.outcome, event.error)),
         error="" if ok else event.error or sentence(event.outcome),

@@ -35,7 +35,6 @@ from nbtools.outcomes import sentence
 from nbtools.partial import PartialJson
 from nbtools.planner import Ask, Prepare, Refuse, Run, Step
 from nbtools.reducer import calls_of, find_call, find_message, reduce
-from nbtools.results import Results
 from nbtools.rulebook import Rules
 from nbtools.runner import Settings
 from nbtools.tools.failure import explain
@@ -70,7 +69,8 @@ class Ring:
         self.engine = engine
         self.conversation = conversation or Conversation()
         self.error: ProviderError | None = None
-        self.results = Results()
+        self.results = settings.variables.results
+        self.results.take_up(self._calls())
         self.rules = Rules(lambda: self.settings.tools, self._calls)
         self.save: Callable[[Conversation], None] | None = None
         self.prefix = secrets.token_hex(3)
@@ -288,7 +288,7 @@ class Ring:
             call = find_call(self.conversation, call_id)
             if call.state == "running":
                 emit = self._emit_from_anywhere
-                self._settle(await runner.run(call, self.settings, emit, self.results.keep))
+                self._settle(await runner.run(call, self.settings, emit))
 
     def _settle(self, event: ev.CallWaiting | ev.CallStarted | ev.CallEnded) -> None:
         """Take in how a call goes on, unless something ended it meanwhile."""
@@ -327,7 +327,7 @@ class Ring:
             question = Request(
                 messages=history.trim(sent, settings.context_limit),
                 system=settings.system,
-                tools=[tool.spec for tool in settings.tools.values()],
+                tools=[settings.variables.spec(tool) for tool in settings.tools.values()],
                 choice="auto" if tools else "none",
             )
         except ProviderError as error:

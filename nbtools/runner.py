@@ -35,6 +35,7 @@ from nbtools.rules import Rule
 from nbtools.tools import PENDING, Result, Tool, ToolContext
 from nbtools.tools.failure import explain, trace
 from nbtools.tools.invoke import invoke
+from nbtools.variables import Variables, takers
 
 POLICY_TIMEOUT = 10.0
 """Seconds that an approval policy may take; after that the person is asked."""
@@ -50,7 +51,6 @@ LONGEST_OUTPUT = 64_000
 
 Policy = bool | Callable[[ToolCall], object] | None
 Handler = Callable[[ToolCall, ToolContext[Any]], object]
-Keep = Callable[[ToolCall, object], None]
 
 
 class Emit(Protocol):
@@ -73,6 +73,7 @@ class Settings:
     max_roundtrips: int = 5
     auto_send: bool = True
     context_limit: int | None = None
+    variables: Variables = field(default_factory=Variables)
 
     def __post_init__(self) -> None:
         self.provider.check([tool.spec for tool in self.tools.values()])
@@ -154,7 +155,7 @@ async def prepare(
     if tool is None:
         return _ended(call, "unknown", _no_such_tool(call.tool, settings.tools))
     try:
-        args = freeze(tool.check(parse_arguments(call.raw)))
+        args = freeze(settings.variables.check(tool, parse_arguments(call.raw)))
     except InvalidArguments as error:
         return _ended(call, "invalid", error.text)
     except Exception as error:  # noqa: BLE001 - a type of the user's own may raise anything
@@ -211,9 +212,14 @@ def let_run(
     settings: Settings,
     *,
     decision: Decision | None,
-) -> ev.CallStarted | ev.CallWaiting:
-    """Say how a call goes on that may run: it starts, or a person has to give its result."""
+) -> ev.CallStarted | ev.CallWaiting | ev.CallEnded:
+    """Say how a call goes on that may run: it starts, or a person has to give its result.
+
+    It ends as `invalid` where it names a value that is not in the kernel any more.
+    """
     args = call.args or {}
+    if lost := settings.variables.lost(tool, args):
+        return replace(_ended(call, "invalid", lost), decision=decision)
     if tool.function is None and settings.on_tool_call is None:
         return ev.CallWaiting(
             call=call.id,
@@ -259,16 +265,13 @@ async def _verdict(policy: Policy, call: ToolCall) -> object:
         return True
 
 
-async def run(
-    call: ToolCall, settings: Settings, emit: Emit, keep: Keep
-) -> ev.CallWaiting | ev.CallEnded:
+async def run(call: ToolCall, settings: Settings, emit: Emit) -> ev.CallWaiting | ev.CallEnded:
     """Execute a call that has entered `running`.
 
     Args:
         call: The call with the arguments that were shown.
         settings: The chat's tools and hidden context.
         emit: Takes progress, output and partial values.
-        keep: Takes the Python value.
 
     Returns:
         The call's end, or `pending(result)` where a person is to answer.
@@ -280,7 +283,7 @@ async def run(
         with capture(sink), figures() as opened:
             async with clock:
                 value = await _execute(call, tool, settings, sink, clock)
-            return await _settled(call, value, keep, sink, opened)
+            return await _settled(call, value, settings, sink, opened)
     except (KeyboardInterrupt, SystemExit, Ended) as error:
         cause = error.cause if isinstance(error, Ended) else error
         return _ended(call, "cancelled", f"It was ended by {type(cause).__name__}.")
@@ -293,36 +296,34 @@ async def run(
 
 
 async def _settled(
-    call: ToolCall, value: object, keep: Keep, sink: Sink, opened: Figures
+    call: ToolCall, value: object, settings: Settings, sink: Sink, opened: Figures
 ) -> ev.CallWaiting | ev.CallEnded:
     """Write down what a tool returned; what takes time to draw is drawn in a worker thread."""
     if value is PENDING:
         return ev.CallWaiting(call=call.id, waiting="result", args=call.args or {})
     if type(value) in _PLAIN and not opened.used:
-        return finished(call, value, keep, shown=sink.shown)
+        return kept(finished(call, value, shown=sink.shown), call, value, settings)
 
     def write() -> ev.CallEnded:
-        return finished(call, value, keep, shown=[*sink.shown, *opened.collect(shown=value)])
+        return finished(call, value, shown=[*sink.shown, *opened.collect(shown=value)])
 
-    return await in_worker(write)
+    return kept(await in_worker(write), call, value, settings)
 
 
 def finished(
-    call: ToolCall, value: object, keep: Keep, *, shown: Sequence[Mapping[str, Json]] = ()
+    call: ToolCall, value: object, *, shown: Sequence[Mapping[str, Json]] = ()
 ) -> ev.CallEnded:
     """Write down a value as the end of its call.
 
     Args:
         call: The call.
         value: What the tool or a person gave; a `Result` brings its own faces.
-        keep: Takes the Python value.
         shown: What the function displayed, and the figures that it left open.
 
     Returns:
         The end of the call with the value's faces for the page, the person and the model.
     """
     faces = value if isinstance(value, Result) else Result(value)
-    keep(call, faces.value)
     return ev.CallEnded(
         call=call.id,
         outcome="ok",
@@ -331,6 +332,16 @@ def finished(
         display=together([*shown, *_own_display(faces, shown)]),
         time=time.time(),
     )
+
+
+def kept(ended: ev.CallEnded, call: ToolCall, value: object, settings: Settings) -> ev.CallEnded:
+    """Keep the Python value of a call, and tell the model its handle if a tool can take it."""
+    value = value.value if isinstance(value, Result) else value
+    handle = settings.variables.results.keep(call, value)
+    if not any(takers(value, settings.tools)):
+        return ended
+    told = f"{ended.told.rstrip()}\n(Kept as {handle!r}: a tool that takes such a value accepts this name.)"
+    return replace(ended, handle=handle, told=told)
 
 
 def _told(faces: Result, shown: Sequence[Mapping[str, Json]]) -> str:
@@ -398,7 +409,9 @@ async def _execute(
         return await in_main(function, on_wait=on_wait)
 
     workers = in_main_thread if tool.thread == "main" else in_worker
-    return await invoke(tool, thaw(call.args or {}), context, sink, workers)
+    args = thaw(call.args or {})
+    objects = settings.variables.objects(tool, args)
+    return await invoke(tool, args, context, sink, workers, objects=objects)
 
 
 async def _handle(handler: Handler, call: ToolCall, context: ToolContext[Any]) -> object:

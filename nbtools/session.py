@@ -84,7 +84,8 @@ class Session(Decisions):
             )
             self.emit(ended)
         else:
-            self.emit(runner.finished(call, value, self.results.keep))
+            ended = runner.finished(call, value)
+            self.emit(runner.kept(ended, call, value, self.settings))
         self.advance()
 
     def cancel(self, call_id: str) -> None:

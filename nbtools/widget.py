@@ -48,6 +48,7 @@ from nbtools.session import Session
 from nbtools.tools import Tool, collect
 from nbtools.tools.failure import explain
 from nbtools.turns import CallHandle, Calls, Turn, all_calls, on_engine, total_usage
+from nbtools.variables import Variables
 
 BOOT = secrets.token_hex(6)
 """Names this start of nbtools; a command from another one is refused."""
@@ -114,6 +115,7 @@ class Chat(anywidget.AnyWidget):
             max_roundtrips=_count("max_roundtrips", max_roundtrips),
             auto_send=auto_send_tool_results,
             context_limit=context_limit,
+            variables=Variables(display.user_names),
         )
         self._id = secrets.token_hex(6)
         self._widget = secrets.token_hex(16)  # chosen here: the first state names it already
@@ -265,6 +267,35 @@ class Chat(anywidget.AnyWidget):
         answer = self._session.answer
         return Turn(self._session, lambda: answer(call_id, value=value, error=error))
 
+    # --- the face: sharing values -------------------------------------------------------------
+
+    def share(self, *patterns: str, **values: object) -> None:
+        """Let the model name values of the kernel, for parameters that take a table or an array.
+
+        The model is told names, and nothing else of the values; the tool gets the object itself.
+
+        Args:
+            patterns: Of names of the notebook's own variables, such as "sales_*"; what fits is
+                looked up when a call runs, and names with a leading underscore never fit.
+            values: Objects by the name that the model may use.
+        """
+        variables = self._session.settings.variables
+        on_engine(self._session, lambda: variables.share(patterns, values))
+
+    def unshare(self, *names: str) -> None:
+        """Take shared names or patterns back.
+
+        Raises:
+            KeyError: One of them is not shared; the text names it.
+        """
+        variables = self._session.settings.variables
+        on_engine(self._session, lambda: variables.unshare(names))
+
+    @property
+    def shared(self) -> Mapping[str, object]:
+        """The values that the model may name now, without results."""
+        return self._session.settings.variables.shared
+
     # --- the face: looking --------------------------------------------------------------------
 
     @property
@@ -284,7 +315,7 @@ class Chat(anywidget.AnyWidget):
 
     @property
     def results(self) -> Results:
-        """The Python values that tools returned, by call id and by tool name (latest)."""
+        """The Python values that tools returned, by call id, handle, and tool name (latest)."""
         return self._session.results
 
     @property

@@ -104,6 +104,8 @@ export interface ToolCall {
   output?: string | undefined;
   /** The result as bounded JSON; the Python object itself is in `chat.results`. */
   value?: Json | undefined;
+  /** The name under which a later call can take the Python object, where a tool takes such. */
+  handle?: string | undefined;
   /** The result for the person: a MIME bundle (type to data; a picture is base64 text). */
   display?: MimeBundle | null | undefined;
   /** What a Python renderer made of this call: a MIME bundle; it is never saved to a file. */

@@ -10,7 +10,7 @@ from nbtools.display.faces import preview, tell
 from nbtools.display.mime import together
 from nbtools.display.outputs import current_cell, show_static, show_view, update_static
 from nbtools.display.pyplot import Figures, figures
-from nbtools.display.routing import Collected, Sink, capture
+from nbtools.display.routing import Collected, Sink, capture, user_names
 
 __all__ = [
     "Collected",
@@ -26,4 +26,5 @@ __all__ = [
     "tell",
     "together",
     "update_static",
+    "user_names",
 ]

@@ -86,6 +86,11 @@ def shell() -> Any:
     return ipython.get_ipython() if ipython is not None else None
 
 
+def user_names() -> dict[str, Any]:
+    """Give the notebook's own variables: those of IPython's user, or of the main module."""
+    return getattr(shell(), "user_ns", None) or vars(sys.modules["__main__"])
+
+
 def _route() -> None:
     # Again each time: whoever redirects the streams for a while puts other ones there.
     for name in ("stdout", "stderr"):

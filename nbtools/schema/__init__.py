@@ -9,6 +9,15 @@ from __future__ import annotations
 from nbtools.schema.described import Described
 from nbtools.schema.docstring import Docstring, read_docstring
 from nbtools.schema.signature import callable_name, is_kind
+from nbtools.schema.variables import Variable
 from nbtools.schema.written import Written
 
-__all__ = ["Described", "Docstring", "Written", "callable_name", "is_kind", "read_docstring"]
+__all__ = [
+    "Described",
+    "Docstring",
+    "Variable",
+    "Written",
+    "callable_name",
+    "is_kind",
+    "read_docstring",
+]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import typing
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from nbtools.codec import dumps
@@ -13,6 +14,7 @@ from nbtools.messages import Json
 from nbtools.plain import plain
 from nbtools.schema.misfit import Misfit
 from nbtools.schema.signature import Parameter, hidden_parameter, read_signature
+from nbtools.schema.variables import Variable, as_variable, named
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
@@ -48,7 +50,12 @@ class Described:
         shown = [each for each in found if each.name != self.hidden]
         # Field names of our own: a parameter may be called `_n`, `json` or `model_config`.
         self._shown = {f"p{index}": each for index, each in enumerate(shown)}
+        stays = {name: as_variable(each.name, each.hint) for name, each in self._shown.items()}
+        self._stays = {name: variable for name, variable in stays.items() if variable}
         self._model = self._build(docs, signature.names)
+        self.variables: dict[str, Variable] = {
+            str(self._model.model_fields[name].alias): each for name, each in self._stays.items()
+        }
         self._silent = {name for name in self._shown if self._is_silent(name)}
         self.parameters = self._schema()
 
@@ -129,7 +136,7 @@ class Described:
             val_json_bytes="base64",
         )
         fields: Any = {
-            name: describe_field(each, docs.get(each.name, ""))
+            name: describe_field(self._written(name), docs.get(each.name, ""))
             for name, each in self._shown.items()
         }
         self._refuse_same_names(fields)
@@ -139,6 +146,13 @@ class Described:
         except Exception as problem:
             raise self._undescribed(fields, problem) from problem
         return typing.cast("type[BaseModel]", model)
+
+    def _written(self, name: str) -> Parameter:
+        """Give a parameter as a model fills it in: a value of the kernel by its name."""
+        parameter, variable = self._shown[name], self._stays.get(name)
+        if variable is None:
+            return parameter
+        return replace(parameter, hint=named(parameter.hint, variable))
 
     def _refuse_same_names(self, fields: Mapping[str, tuple[Any, FieldInfo]]) -> None:
         seen: dict[str, str] = {}
@@ -202,6 +216,10 @@ class Described:
         written: dict[str, Json] = json.loads(to_json(schema, inf_nan_mode="strings"))
         written.pop("title", None)
         written.setdefault("properties", {})
+        for outside, variable in self.variables.items():
+            said = f"The name of a {variable.kind} in the notebook."
+            known = written["properties"][outside]
+            known["description"] = " ".join(filter(None, [known.get("description"), said]))
         self._refuse_secrets(written)
         return written
 

@@ -13,6 +13,7 @@ from nbtools.messages import Json
 from nbtools.plain import plain
 from nbtools.schema.misfit import Misfit
 from nbtools.schema.signature import EMPTY, hidden_parameter, read_signature
+from nbtools.schema.variables import Variable
 
 _MOST_ERRORS = 20
 # Keywords besides `properties` that can allow a name.
@@ -52,6 +53,7 @@ class Written:
         self._validator = _validator(self.parameters, tool)
         self._closed = "properties" in self.parameters and not (_OPENING & self.parameters.keys())
         self.hidden: str | None = None
+        self.variables: dict[str, Variable] = {}
         self.positional: dict[str, Any] = {}
         if function is not None:
             self._match(function, context)

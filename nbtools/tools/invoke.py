@@ -41,6 +41,8 @@ async def invoke(
     context: ToolContext[Any],
     sink: Sink,
     workers: Workers,
+    *,
+    objects: Mapping[str, object] | None = None,
 ) -> object:
     """Run the function of a tool with arguments that were checked.
 
@@ -54,6 +56,7 @@ async def invoke(
         context: Is handed to the function, if it has a parameter for it.
         sink: Takes the partial values.
         workers: Runs what is not async.
+        objects: The values that arguments name; see `Tool.variables`.
 
     Returns:
         The value of the function.
@@ -61,7 +64,30 @@ async def invoke(
     Raises:
         BaseException: What the function raised; it must not reach the loop.
     """
-    task = asyncio.create_task(_settled(_run(tool, args, context, sink, workers)))
+    call = _bound(tool, args, context, objects)
+    if tool.thread == "main":
+        return await _watched(workers(lambda: _finish(_begin(call, context, sink), sink)), context)
+    if tool.kind in ("async", "asyncgen"):
+        value: Any = call()
+    else:
+        value = await _in_thread(call, context, sink, workers)
+    value = _finish(value, sink)
+    return await _watched(value, context) if inspect.isawaitable(value) else value
+
+
+async def _in_thread(
+    call: Callable[[], object], context: ToolContext[Any], sink: Sink, workers: Workers
+) -> object:
+    try:
+        return await workers(lambda: _begin(call, context, sink))
+    except asyncio.CancelledError:
+        cancel(context)
+        raise
+
+
+async def _watched(running: Awaitable[object], context: ToolContext[Any]) -> object:
+    """Await what runs in a task of its own, which gets `GRACE` if the caller is cancelled."""
+    task = asyncio.create_task(_settled(running))
     try:
         await asyncio.wait({task})
     except asyncio.CancelledError:
@@ -92,30 +118,15 @@ async def _end(task: asyncio.Task[Any]) -> None:
     await asyncio.wait({task}, timeout=GRACE)
 
 
-async def _run(
+def _bound(
     tool: Tool,
     args: Mapping[str, Json],
     context: ToolContext[Any],
-    sink: Sink,
-    workers: Workers,
-) -> object:
-    call = _bound(tool, args, context)
-    if tool.thread == "main":
-        return await workers(lambda: _finish(_begin(call, context, sink), sink))
-    if tool.kind in ("async", "asyncgen"):
-        value: Any = call()
-    else:
-        value = await workers(lambda: _begin(call, context, sink))
-    value = _finish(value, sink)
-    return await value if inspect.isawaitable(value) else value
-
-
-def _bound(
-    tool: Tool, args: Mapping[str, Json], context: ToolContext[Any]
+    objects: Mapping[str, object] | None,
 ) -> functools.partial[object]:
     if tool.function is None:
         raise TypeError(f"The tool {tool.name!r} has no function.")
-    positional, named = tool.arguments(args, context)
+    positional, named = tool.arguments(args, context, objects)
     return functools.partial(tool.function, *positional, **named)
 
 

@@ -11,7 +11,7 @@ from nbtools.codec import digest
 from nbtools.errors import InvalidArguments, ToolDefinitionError
 from nbtools.frozen import thaw
 from nbtools.messages import Json, ToolSpec
-from nbtools.schema import Described, Written, callable_name, is_kind, read_docstring
+from nbtools.schema import Described, Variable, Written, callable_name, is_kind, read_docstring
 from nbtools.tools.context import ToolContext
 from nbtools.tools.failure import explain
 
@@ -95,6 +95,11 @@ class Tool:
         return self._arguments.hidden
 
     @property
+    def variables(self) -> Mapping[str, Variable]:
+        """The parameters that take the name of a value in the kernel, by their outside name."""
+        return self._arguments.variables
+
+    @property
     def asks(self) -> Approval:
         """The tool's own approval policy; None leaves it to the chat."""
         if self.approval is not None:
@@ -131,13 +136,17 @@ class Tool:
         return self._arguments.bind(args)
 
     def arguments(
-        self, args: Mapping[str, Json], context: ToolContext[Any]
+        self,
+        args: Mapping[str, Json],
+        context: ToolContext[Any],
+        objects: Mapping[str, object] | None = None,
     ) -> tuple[list[object], dict[str, object]]:
         """Give everything that the function is called with.
 
         Args:
             args: What `check` gave.
             context: Goes to the hidden parameter, if there is one.
+            objects: The values that arguments name, for `variables`.
 
         Returns:
             The positional arguments, and those by name.
@@ -146,6 +155,8 @@ class Tool:
             InvalidArguments: They do not fit.
         """
         values = self.bind(args)
+        for name, value in (objects or {}).items():
+            values[self.variables[name].parameter] = value
         if self.hidden is not None:
             values[self.hidden] = context
         order = self._arguments.positional

@@ -27,6 +27,7 @@ const CALL: Omit<Defaults<ToolCall>, "tool"> = {
   progress: null,
   output: "",
   value: null,
+  handle: "",
   display: null,
   drawn: null,
   told: "",
