@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from nbtools import commands as cmd
-from nbtools.codec import encode
+from nbtools.codec import clean_text, encode
 from nbtools.dispatch import dispatch
 from nbtools.errors import (
     AlreadyDecided,
@@ -221,7 +221,7 @@ class Bridge:
         self.heard = True
         self._session.flush()
         try:
-            envelope = cmd.parse_command(payload)
+            envelope = cmd.parse_command(_clean(payload))
         except CommandError as error:
             command_id = payload.get("id") if isinstance(payload, dict) else None
             refused = _refused(command_id if isinstance(command_id, str) else "", error)
@@ -288,6 +288,17 @@ class Bridge:
         if self._on_act is None:
             raise CommandError("Nothing in Python takes what this renderer sends.")
         self._on_act(call_id, changes)
+
+
+def _clean(value: Any) -> Any:
+    """Replace halves of surrogate pairs: a browser may send them, and UTF-8 cannot hold them."""
+    if isinstance(value, str):
+        return clean_text(value)
+    if isinstance(value, list):
+        return [_clean(item) for item in value]
+    if isinstance(value, dict):
+        return {_clean(key): _clean(item) for key, item in value.items()}
+    return value
 
 
 def _refused(command_id: str, error: Exception) -> Ack:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from nbtools import events as ev
 from nbtools import planner, runner
+from nbtools.codec import clean_text
 from nbtools.deciding import Decisions
 from nbtools.errors import AlreadyDecided, ChatBusy, ChatWaiting, IllegalMove
 from nbtools.messages import (
@@ -57,7 +58,7 @@ class Session(Decisions):
 
     def user_parts(self, text: str, files: tuple[File, ...] = ()) -> tuple[Part, ...]:
         """Make the parts of a user message."""
-        return (Text(id=self.new_id("p"), text=text), *files)
+        return (Text(id=self.new_id("p"), text=clean_text(text)), *files)
 
     def _direct_call(self, parts: tuple[Part, ...]) -> Message | None:
         """Read `/tool name=value`: the person calls a tool, whatever the model is."""

@@ -315,6 +315,16 @@ async def test_what_is_no_command_changes_nothing_and_is_logged(
     assert "refused (invalid)" in caplog.text
 
 
+async def test_half_of_a_surrogate_pair_from_the_page_is_replaced():
+    page = await pending_page()
+    page.command("decline", call="k-1", reason="no \ud83d")
+    await page.session.rest()
+    await page.say("well \udc00")
+    written = codec.dumps([page.shown, page.call("k-1").told]).encode()
+    assert "no \ufffd" in written.decode()
+    assert "well \ufffd" in written.decode()
+
+
 async def test_an_answer_comes_in_the_message_of_the_patch_that_the_command_caused() -> None:
     page = await pending_page()
     page.command("decline", call="k-1", reason="not now")
