@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from nbtools import commands as cmd
+from nbtools.allowing import allow
 from nbtools.codec import clean_text, encode
 from nbtools.dispatch import dispatch
 from nbtools.errors import (
@@ -195,7 +196,7 @@ class Bridge:
             return {}
         self._stale = False
         known, self._described = self._described, self._describe()
-        kept = ("model", "renderers", "tools")
+        kept = ("model", "renderers", "tools", "rules")
         return {
             key: self._described.get(key)
             for key in kept
@@ -240,13 +241,14 @@ class Bridge:
             text = "This page belongs to a kernel session or a chat that has ended."
             return _refused(envelope.id, CommandError(text, error="foreign"))
         try:
-            self._perform(envelope.command)
+            value = self._perform(envelope.command)
         except (NbtoolsError, ValueError) as error:
             return _refused(envelope.id, error)
         except Exception as error:  # noqa: BLE001 - a fault of nbtools; the button must not stay pressed
             _log.exception("The command %r failed.", envelope.command.command)
             return _refused(envelope.id, CommandError(f"nbtools failed: {explain(error)}"))
-        return {"ack": envelope.id, "ok": True}
+        done: Ack = {"ack": envelope.id, "ok": True}
+        return done if value is None else {**done, "value": value}
 
     def _acknowledge(self, ack: Ack) -> None:
         self._answered[ack["ack"]] = ack
@@ -255,8 +257,11 @@ class Bridge:
         self._acks.append(ack)
         self._publisher.request(self)
 
-    def _perform(self, command: cmd.Command) -> None:
+    def _perform(self, command: cmd.Command) -> Json:
+        """Carry out a command; return what it asks for."""
         match command:
+            case cmd.Allow():
+                return allow(self._session, command)
             case cmd.Act():
                 self._act(command.call, command.changes)
             case cmd.Sync():
@@ -267,6 +272,7 @@ class Bridge:
                 pass
             case _:
                 dispatch(self._session, command)
+        return None
 
     def _state(self) -> Snapshot:
         """Write a snapshot for `sync`: what changed until now is in it, so nothing is sent twice."""

@@ -34,7 +34,13 @@ def _send(session: Session, command: cmd.Send) -> None:
 def _approve(session: Session, command: cmd.Approve) -> None:
     if command.approved is not True:
         raise CommandError("An approval says approved: true.", field="approved")
-    session.approve(command.call, mark=command.digest, args=command.args)
+    session.approve(command.call, mark=command.digest, preview=command.preview, args=command.args)
+
+
+def _revoke(session: Session, command: cmd.Revoke) -> None:
+    if command.rule not in {rule.id for rule in session.rules}:
+        raise CommandError("This rule has ended, or was taken back already.", error="late")
+    session.rules.remove(command.rule)
 
 
 def _edit(session: Session, command: cmd.EditMessage) -> None:
@@ -56,6 +62,8 @@ _ACTIONS: Mapping[type[Any], Callable[[Session, Any], object]] = {
     cmd.Send: _send,
     cmd.Approve: _approve,
     cmd.Decline: lambda session, said: session.decline(said.call, said.reason),
+    cmd.Decide: lambda session, said: session.decide(said.verdicts),
+    cmd.Revoke: _revoke,
     cmd.Answer: lambda session, said: session.answer(said.call, value=said.value),
     cmd.Cancel: lambda session, said: session.cancel(said.call),
     cmd.Rerun: lambda session, said: session.rerun(said.call, said.args),

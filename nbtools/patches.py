@@ -52,6 +52,8 @@ def write_part(part: Part, outsource: Outsource) -> Any:
     raw = part.raw if part.state == "streaming" or part.args is None else ""
     args = None if part.state == "streaming" else part.args  # the page parses `raw` itself
     written = encode(replace(part, raw=raw, args=args, told=""))
+    if part.preview is not None:
+        written["preview"]["display"] = outsource(part.preview.display)
     for face in ("display", "drawn"):
         if written.get(face):
             written[face] = outsource(written[face])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import takewhile
 
 from nbtools.messages import (
     ENDED_WELL,
     FINAL,
     Conversation,
+    Decision,
     Message,
     Status,
     ToolCall,
@@ -48,7 +49,17 @@ class Ask:
     tools: bool = True
 
 
-Step = Prepare | Refuse | Run | Ask
+@dataclass(frozen=True, slots=True)
+class Recheck:
+    """Show anew what a call that waits would do; a person or a program asks for it."""
+
+    call: str
+    shown: ToolCall = field(compare=False)
+    decision: Decision | None = field(compare=False)
+    """The approval that holds if nothing has changed."""
+
+
+Step = Prepare | Refuse | Run | Ask | Recheck
 
 
 def next_steps(

@@ -33,7 +33,7 @@ from nbtools.messages import (
 )
 from nbtools.outcomes import sentence
 from nbtools.partial import PartialJson
-from nbtools.planner import Ask, Prepare, Refuse, Run, Step
+from nbtools.planner import Ask, Prepare, Recheck, Refuse, Run, Step
 from nbtools.reducer import calls_of, find_call, find_message, reduce
 from nbtools.rulebook import Rules
 from nbtools.runner import Settings
@@ -70,8 +70,8 @@ class Ring:
         self.conversation = conversation or Conversation()
         self.error: ProviderError | None = None
         self.results = settings.variables.results
-        self.results.take_up(self._calls())
-        self.rules = Rules(lambda: self.settings.tools, self._calls)
+        self.results.take_up(self.calls())
+        self.rules = Rules(lambda: self.settings.tools, self.calls)
         self.save: Callable[[Conversation], None] | None = None
         self.prefix = secrets.token_hex(3)
         self._count = itertools.count(1)
@@ -152,7 +152,8 @@ class Ring:
         if isinstance(event, ev.CallProgressed) and self._state(event.call) == "running":
             self.emit(event)
 
-    def _calls(self) -> list[ToolCall]:
+    def calls(self) -> list[ToolCall]:
+        """List every call of the conversation, in order."""
         return [call for message in self.conversation.messages for call in calls_of(message)]
 
     def _state(self, call_id: str) -> str:
@@ -268,6 +269,8 @@ class Ring:
             return self._prepare(step.call)
         if isinstance(step, Run):
             return self._run(step.call)
+        if isinstance(step, Recheck):
+            return self._recheck(step)
         return self._refuse(step)
 
     async def _refuse(self, step: Refuse) -> None:
@@ -282,6 +285,10 @@ class Ring:
         call = find_call(self.conversation, call_id)
         repeated = lambda known, mark: planner.repeated(self.conversation, known, mark)  # noqa: E731
         self._settle(await runner.prepare(call, self.settings, repeated, self.rules.decide))
+
+    async def _recheck(self, step: Recheck) -> None:
+        tool = self.settings.tools[step.shown.tool]
+        self._settle(await runner.look_again(step.shown, tool, self.settings, step.decision))
 
     async def _run(self, call_id: str) -> None:
         async with self._slots:

@@ -158,10 +158,14 @@ class Rules(Sequence[Rule]):
 
     def decide(self, call: ToolCall, tool: Tool) -> Rule | None:
         """Return the rule that decides about a call, and spend it if it holds once only."""
-        rule = rules.decide(self, tool.name, tool.fingerprint, call.args or {}, time.time())
+        rule = self.find(call, tool)
         if rule is not None and rule.scope == "call":
             self._own.change(lambda known: _without(known, rule.id))
         return rule
+
+    def find(self, call: ToolCall, tool: Tool) -> Rule | None:
+        """Return the rule that would decide about a call."""
+        return rules.decide(self, tool.name, tool.fingerprint, call.args or {}, time.time())
 
     def test(self, rule: Rule | None = None) -> Any:
         """Try the rules out on the calls there were; nothing is decided or spent.

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from nbtools import events as ev
+from nbtools import previews
 from nbtools.assembly import Assembly
 from nbtools.codec import digest, dumps, plain
 from nbtools.display import Figures, bundle, capture, figures, preview, tell, together
@@ -73,6 +74,8 @@ class Settings:
     max_roundtrips: int = 5
     auto_send: bool = True
     context_limit: int | None = None
+    approval_timeout: float | None = None
+    """Seconds after which a call that nobody decided about ends."""
     variables: Variables = field(default_factory=Variables)
 
     def __post_init__(self) -> None:
@@ -176,13 +179,19 @@ async def _permitted(
     if rule is not None and rule.decision == "allow":
         return let_run(call, tool, settings, decision=ruled(rule))
     if rule is not None or await asks(call, tool, settings):
-        return ask(call, tool)
+        return await ask(call, tool, settings)
     decision = Decision(approved=True, by="policy") if tool.asks is not None else None
     return let_run(call, tool, settings, decision=decision)
 
 
-def ask(call: ToolCall, tool: Tool) -> ev.CallWaiting:
-    """Let a call wait until a person decides about it."""
+async def ask(call: ToolCall, tool: Tool, settings: Settings) -> ev.CallWaiting:
+    """Let a call wait until a person decides about it; its tool shows what it would do."""
+
+    def objects() -> dict[str, object]:
+        return settings.variables.objects(tool, call.args or {})
+
+    preview = await previews.look(call, tool, settings.context, objects)
+    wait = settings.approval_timeout
     return ev.CallWaiting(
         call=call.id,
         waiting="approval",
@@ -190,7 +199,33 @@ def ask(call: ToolCall, tool: Tool) -> ev.CallWaiting:
         proposed=call.proposed,
         digest=call.digest,
         destructive=tool.destructive,
+        expires=None if wait is None else time.time() + wait,
+        preview=preview,
     )
+
+
+async def look_again(
+    call: ToolCall, tool: Tool, settings: Settings, decision: Decision | None
+) -> ev.CallWaiting | ev.CallStarted | ev.CallEnded:
+    """Show anew what a call would do, and let it run if that is what was approved.
+
+    Args:
+        call: A call that waits, with the preview that was shown.
+        tool: Its tool.
+        settings: The chat's.
+        decision: The approval; None where the arguments were changed and have yet to be approved.
+
+    Returns:
+        The call goes on, or waits with another preview.
+    """
+    shown = call.preview.mark if call.preview else ""
+    waiting = replace(await ask(call, tool, settings), expires=call.expires)
+    if waiting.preview is None:
+        return waiting
+    if decision is not None and waiting.preview.mark == shown:
+        return let_run(call, tool, settings, decision=decision)
+    note = previews.CHANGED if decision is None else previews.MOVED
+    return replace(waiting, preview=replace(waiting.preview, note=note))
 
 
 def ruled(rule: Rule) -> Decision:

@@ -22,7 +22,7 @@ from nbtools.messages import (
     ToolCall,
 )
 from nbtools.outcomes import sentence
-from nbtools.planner import Run
+from nbtools.planner import Recheck, Run
 from nbtools.reducer import find_message, is_question
 from nbtools.slash import parse_slash, slash_name
 from nbtools.tools import Tool
@@ -40,6 +40,7 @@ class Session(Decisions):
         under_way = planner.next_steps(self.conversation, **self._limits())
         if self.conversation.error is None and (under_way or (last and last.finish == "cut")):
             self._apply(ev.RequestFailed(failure=_BROKE_OFF))
+        self._expiry.watch(self.conversation)
         self._set_status()
 
     def send(self, parts: tuple[Part, ...]) -> None:
@@ -101,7 +102,9 @@ class Session(Decisions):
         if call.state == "streaming":
             raise AlreadyDecided("The model still writes this call; stop the answer instead.")
         self._close(call, "cancelled")
-        self._drop(Run(call_id))
+        for step in [step for step in self._tasks if isinstance(step, Run | Recheck)]:
+            if step.call == call_id:
+                self._drop(step)
         self.advance()
 
     def rerun(self, call_id: str, args: Mapping[str, Json] | None = None) -> str:

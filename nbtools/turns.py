@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar, overload
 
+from nbtools.commands import Verdict
 from nbtools.errors import ProviderError
 from nbtools.messages import (
     Conversation,
@@ -267,6 +268,36 @@ class Calls(Sequence[CallHandle]):
     def pending(self) -> Calls:
         """Those that wait for a person."""
         return Calls(self._session, [call.id for call in self if call.state == "pending"])
+
+    def approve(self) -> Turn:
+        """Let those run that wait for approval: all of them, or none where one cannot.
+
+        Raises:
+            InvalidArguments: A rule refuses one of them.
+        """
+        return self._decide(approved=True)
+
+    def decline(self, reason: str = "") -> Turn:
+        """Refuse those that wait for approval; the model is told the reason."""
+        return self._decide(approved=False, reason=reason)
+
+    def _decide(self, *, approved: bool, reason: str = "") -> Turn:
+        def act() -> None:
+            found = [find_call(self._session.conversation, call_id) for call_id in self._ids]
+            verdicts = [
+                Verdict(
+                    call=call.id,
+                    approved=approved,
+                    digest=call.digest,
+                    preview=call.preview.mark if call.preview else "",
+                    reason=reason,
+                )
+                for call in found
+                if call.waiting == "approval"
+            ]
+            self._session.decide(verdicts, by="python")
+
+        return Turn(self._session, act)
 
     def __repr__(self) -> str:
         return f"[{', '.join(map(repr, self))}]"

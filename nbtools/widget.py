@@ -43,6 +43,7 @@ from nbtools.providers.sealing import left_behind
 from nbtools.publisher import Publisher
 from nbtools.renderers import JavaScriptRenderer, Registry
 from nbtools.results import Results
+from nbtools.rulebook import Rules
 from nbtools.runner import Handler, Policy, Settings
 from nbtools.session import Session
 from nbtools.tools import Tool, collect
@@ -73,6 +74,8 @@ class Chat(anywidget.AnyWidget):
         auto_send_tool_results: Whether results go to the model by themselves.
         on_act: Takes the handle of a call and the changes that its renderer sent.
         context_limit: Estimated tokens that a request may hold; the oldest turns are left out.
+        approval_timeout: Seconds after which a call that nobody decided about ends as `expired`;
+            None: never.
         conversation: What was said before; it is taken up as it stands.
 
     Raises:
@@ -100,6 +103,7 @@ class Chat(anywidget.AnyWidget):
         auto_send_tool_results: bool = True,
         on_act: Callable[[CallHandle, Mapping[str, Any]], object] | None = None,
         context_limit: int | None = None,
+        approval_timeout: float | None = None,
         conversation: Conversation | None = None,
     ) -> None:
         remember_main()
@@ -115,6 +119,7 @@ class Chat(anywidget.AnyWidget):
             max_roundtrips=_count("max_roundtrips", max_roundtrips),
             auto_send=auto_send_tool_results,
             context_limit=context_limit,
+            approval_timeout=_seconds("approval_timeout", approval_timeout),
             variables=Variables(display.user_names),
         )
         self._id = secrets.token_hex(6)
@@ -319,6 +324,11 @@ class Chat(anywidget.AnyWidget):
         return self._session.results
 
     @property
+    def rules(self) -> Rules:
+        """The rules that decide which calls run without asking, are asked about, or are refused."""
+        return self._session.rules
+
+    @property
     def status(self) -> Status:
         """One of ready, running, waiting, error."""
         return self._session.conversation.status
@@ -481,6 +491,7 @@ class Chat(anywidget.AnyWidget):
 
     def _build_bridge(self) -> Bridge:
         self._session.subscribe(self._note_rest)
+        self._session.rules.on_change = self._note_rules
         return Bridge(
             self._session,
             self._to_page,
@@ -490,6 +501,9 @@ class Chat(anywidget.AnyWidget):
             describe=self._describe,
             on_act=self._act,
         )
+
+    def _note_rules(self) -> None:
+        self._session.engine.post(self._bridge.refresh)
 
     def _to_page(self, message: dict[str, Any], buffers: list[bytes]) -> None:
         if self.comm is None:
@@ -516,6 +530,7 @@ class Chat(anywidget.AnyWidget):
                 }
                 for tool in tools
             ],
+            "rules": self._session.rules.describe(),
         }
 
     def _note_rest(self, event: events.Event, conversation: Conversation) -> None:
@@ -638,6 +653,12 @@ def _close_earlier(chat: Chat) -> None:
 
 def _fingerprints(tools: Mapping[str, Tool]) -> dict[str, str]:
     return {name: tool.fingerprint for name, tool in tools.items()}
+
+
+def _seconds(name: str, value: float | None) -> float | None:
+    if value is not None and (type(value) not in (int, float) or value <= 0):
+        raise ValueError(f"{name} is a number of seconds above 0, or None, not {value!r}.")
+    return value
 
 
 def _count(name: str, value: int) -> int:

@@ -12,8 +12,10 @@ from nbtools.errors import InvalidArguments, ToolDefinitionError
 from nbtools.frozen import thaw
 from nbtools.messages import Json, ToolSpec
 from nbtools.schema import Described, Variable, Written, callable_name, is_kind, read_docstring
+from nbtools.schema.signature import read_signature
 from nbtools.tools.context import ToolContext
 from nbtools.tools.failure import explain
+from nbtools.tools.foresight import Foresight
 
 Approval = bool | Callable[..., object] | None
 """True asks, False does not, a function decides for each call; None leaves it to the chat."""
@@ -42,6 +44,9 @@ class Tool:
         thread: Where a synchronous function runs; `main` is the kernel's main thread.
         render: Draws a call in Python.
         errors: Whether the model is told the message of an exception; `generic` hides it.
+        preview: Shows what a call would do while it waits for approval: a function of some or all
+            arguments that changes nothing. Where what it returns has changed when a person
+            approves, the call is shown anew and does not run.
         parse: Reads the arguments before they are checked: it may return others, or refuse them
             with `InvalidArguments`. It is quick, and takes what it gave once more.
 
@@ -63,6 +68,7 @@ class Tool:
         render: Callable[..., object] | None = None,
         errors: Errors = "message",
         parse: Parse | None = None,
+        preview: Callable[..., object] | None = None,
     ) -> None:
         _check_function(name, function)
         self.name = _checked_name(name, function)
@@ -80,6 +86,7 @@ class Tool:
         self.description = self._describe() if description is None else description
         self.parameters = self._arguments.parameters
         self.fingerprint = digest(self.name, self.parameters)
+        self.preview = preview and Foresight(preview, self.name, self._names())
         if function is not None:
             self.__doc__ = self.description
             self.__wrapped__ = function
@@ -154,13 +161,28 @@ class Tool:
         Raises:
             InvalidArguments: They do not fit.
         """
-        values = self.bind(args)
-        for name, value in (objects or {}).items():
-            values[self.variables[name].parameter] = value
+        values = self._values(args, objects or {})
         if self.hidden is not None:
             values[self.hidden] = context
         order = self._arguments.positional
         return [values.pop(name, default) for name, default in order.items()], values
+
+    def foresee(
+        self, args: Mapping[str, Json], context: ToolContext[Any], objects: Mapping[str, object]
+    ) -> Callable[[], object]:
+        """Give the preview of a call, to be called without arguments; see `arguments`.
+
+        Raises:
+            InvalidArguments: They do not fit.
+            TypeError: The tool has no preview.
+        """
+        if self.preview is None:
+            raise TypeError(f"The tool {self.name!r} has no preview.")
+        return self.preview.bound(self._values(args, objects), context)
+
+    def _values(self, args: Mapping[str, Json], objects: Mapping[str, object]) -> dict[str, object]:
+        named = {self.variables[name].parameter: value for name, value in objects.items()}
+        return {**self.bind(args), **named}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function."""
@@ -182,6 +204,13 @@ class Tool:
             )
         docs = read_docstring(self.function).parameters
         return Described(self.function, self.name, context=ToolContext, docs=docs)
+
+    def _names(self) -> set[str]:
+        """Give the names that the function takes, and those of the schema."""
+        names = set(self.parameters.get("properties", {}))
+        if self.function is None:
+            return names
+        return names | {each.name for each in read_signature(self.function, self.name).parameters}
 
     def _describe(self) -> str:
         return read_docstring(self.function).text if self.function is not None else ""
