@@ -11,6 +11,7 @@ import contextlib
 import inspect
 import queue
 import signal
+import sys
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
@@ -23,6 +24,9 @@ T = TypeVar("T")
 
 WAITS = "waits for the main thread"
 """What a caller is told while its function waits."""
+
+LOST = 0.1
+"""Seconds after which an interrupt that had no effect is sent again."""
 
 
 @dataclass(kw_only=True)
@@ -38,9 +42,20 @@ class MainJob(Job):
         """End the function where it is, as the kernel's interrupt would; safe from any thread."""
         if self.task is not None:
             self.task.get_loop().call_soon_threadsafe(self.task.cancel)
+        self._signal(None)
+
+    def _signal(self, last: object) -> None:
+        """Send SIGINT, and once more if the main thread has not moved from its `last` place.
+
+        A signal that falls between Python's look at its signals and a system call such as a sleep
+        is not seen before that call ends.
+        """
         with self.lock:
-            if self.running:
-                _interrupt_main()
+            place = _place_of_main()
+            if not self.running or last not in (None, place):
+                return
+            _interrupt_main()
+        self.post(self.loop.call_later, LOST, self._signal, place)
 
     def run(self) -> tuple[Any, BaseException | None]:
         """Call the function so that an interrupt ends it and nothing else.
@@ -79,6 +94,12 @@ class MainJob(Job):
             error = other
         self.deliver(value, error)
         return error
+
+
+def _place_of_main() -> object:
+    """Give the instruction that the main thread executes."""
+    frame = sys._current_frames()[threading.main_thread().ident or 0]  # noqa: SLF001 - documented
+    return id(frame), frame.f_lasti
 
 
 def _interrupt_main() -> None:

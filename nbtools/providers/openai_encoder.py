@@ -72,8 +72,12 @@ def _assistant(message: Message, names: Mapping[str, str]) -> Iterable[Json]:
         yield {"role": "tool", "tool_call_id": call.id, "content": call.told or _NOTHING}
 
 
+# Made once: `json.dumps` makes an encoder for every call with options.
+_write = json.JSONEncoder(ensure_ascii=False).encode
+
+
 def _call(call: ToolCall, names: Mapping[str, str]) -> Json:
-    arguments = json.dumps(dict(call.args or {}), ensure_ascii=False)
+    arguments = _write(call.args or {})
     function = {"name": names[call.tool], "arguments": arguments}
     return {"id": call.id, "type": "function", "function": function}
 
