@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from nbtools.providers.ollama import Ollama
     from nbtools.providers.openai import OpenAI
     from nbtools.providers.responses import OpenAIResponses
+    from nbtools.rules import Rule
     from nbtools.testing import Scripted
 
 __version__ = "0.1.0"
@@ -67,6 +68,7 @@ __all__ = [
     "OpenAIResponses",
     "ProviderError",
     "Result",
+    "Rule",
     "Scripted",
     "Settings",
     "Timeouts",
@@ -88,6 +90,7 @@ _LAZY = {
     "Local": "nbtools.providers.local",
     "Ollama": "nbtools.providers.ollama",
     "OpenAI": "nbtools.providers.openai",
+    "Rule": "nbtools.rules",
     "OpenAIResponses": "nbtools.providers.responses",
     "Scripted": "nbtools.testing",
     "Timeouts": "nbtools.providers.connections",

@@ -101,5 +101,6 @@ def _past(session: Session, rule: Rule, tool: Tool) -> str:
     declined = sum(call.outcome == "declined" for call in fits)
     if not earlier:
         return f"There were no earlier calls of {tool.name} in this chat."
-    text = f"Of {len(earlier)} earlier calls of {tool.name} in this chat it covers {len(fits)}"
-    return f"{text}, of which {declined} were declined." if declined else f"{text}."
+    noun = "call" if len(earlier) == 1 else "calls"
+    text = f"Of {len(earlier)} earlier {noun} of {tool.name} in this chat it covers {len(fits)}"
+    return f"{text}, {declined} of them declined." if declined else f"{text}."

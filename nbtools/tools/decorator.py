@@ -3,50 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, overload
+from typing import Any, Unpack, overload
 
 from nbtools.errors import ToolDefinitionError
-from nbtools.tools.tool import Approval, Errors, Parse, Thread, Tool
-
-
-@overload
-def tool(function: Callable[..., Any], /) -> Tool: ...
+from nbtools.tools.settings import ToolSettings
+from nbtools.tools.tool import Tool
 
 
 @overload
 def tool(
-    function: Callable[..., Any],
-    /,
-    *,
-    name: str = ...,
-    description: str | None = ...,
-    approval: Approval = ...,
-    destructive: bool = ...,
-    timeout: float | None = ...,
-    thread: Thread = ...,
-    render: Callable[..., object] | None = ...,
-    errors: Errors = ...,
-    parse: Parse | None = ...,
+    function: Callable[..., Any], /, *, name: str = ..., **settings: Unpack[ToolSettings]
 ) -> Tool: ...
 
 
 @overload
 def tool(
-    *,
-    name: str = ...,
-    description: str | None = ...,
-    approval: Approval = ...,
-    destructive: bool = ...,
-    timeout: float | None = ...,
-    thread: Thread = ...,
-    render: Callable[..., object] | None = ...,
-    errors: Errors = ...,
-    parse: Parse | None = ...,
+    *, name: str = ..., **settings: Unpack[ToolSettings]
 ) -> Callable[[Callable[..., Any]], Tool]: ...
 
 
 def tool(
-    function: Callable[..., Any] | None = None, /, *, name: str = "", **settings: Any
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str = "",
+    **settings: Unpack[ToolSettings],
 ) -> Tool | Callable[[Callable[..., Any]], Tool]:
     """Make a tool of a typed function.
 
