@@ -25,7 +25,7 @@ from nbtools.providers.bodies import json_reader, parse, unreadable
 from nbtools.providers.failures import Report, error_of, read_report
 from nbtools.providers.sse import LIMIT, EventReader
 
-_GROWING = (ModelText, ModelReasoning, ModelArgs)
+_GROWING = frozenset({ModelText, ModelReasoning, ModelArgs})
 _BOM = b"\xef\xbb\xbf \t\r\n"
 
 
@@ -176,15 +176,23 @@ class BodyDecoder:
         except StreamError as error:
             self._fail(error, into)
             return into
+        loads = self._loads
         for event in events:
             self._seen = True
-            self._event(event, into)
+            try:
+                chunk = loads(event)
+            except ValueError:
+                self._event(event, into)
+            else:
+                if type(chunk) is dict:
+                    self._chunk(chunk, into)
             if self.over:
                 break
         return into if len(into) < 2 else _joined(into)
 
     def _event(self, data: bytes, into: list[ModelEvent], *, cut: bool = False) -> None:
-        if data[:1] != b"{" and data.strip() == b"[DONE]":
+        """Take an event that is not good JSON, or that the end of the body may have cut."""
+        if data.strip() == b"[DONE]":
             self._end(into, whole=True)
             return
         try:
@@ -232,20 +240,25 @@ class BodyDecoder:
 
 
 def _joined(events: list[ModelEvent]) -> list[ModelEvent]:
-    """Join adjacent pieces of one text."""
-    joined = events[:1]
-    for event in events[1:]:
-        last = joined[-1]
-        if isinstance(event, _GROWING) and isinstance(last, type(event)) and _same(last, event):
-            last.text += event.text
-        else:
-            joined.append(event)
+    """Join adjacent pieces of one text; what is sealed stands alone."""
+    joined: list[ModelEvent] = []
+    run: list[str] = []
+    last: ModelEvent | None = None
+    for event in events:
+        if type(event) is type(last) and type(event) in _GROWING and _same(last, event):
+            run.append(event.text)  # type: ignore[union-attr]
+            continue
+        if run:
+            last.text += "".join(run)  # type: ignore[union-attr]
+            run = []
+        joined.append(event)
+        last = event
+    if run:
+        last.text += "".join(run)  # type: ignore[union-attr]
     return joined
 
 
-def _same(last: ModelEvent, event: ModelEvent) -> bool:
-    """Tell whether two pieces belong to one text; what is sealed stands alone."""
-    return (
-        getattr(last, "key", None) is getattr(event, "key", None)
-        and getattr(last, "sealed", None) is getattr(event, "sealed", None) is None
-    )
+def _same(last: Any, event: Any) -> bool:
+    if type(event) is ModelArgs:
+        return last.key is event.key
+    return last.sealed is None and event.sealed is None

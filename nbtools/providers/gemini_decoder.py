@@ -58,6 +58,7 @@ class Decoder(BodyDecoder):
         self._waiting: Part | None = None
         self._queries: list[str] = []
         self._says = ""
+        self._counts: object = None
 
     def _body(self, body: dict[str, Any], into: list[ModelEvent]) -> bool:
         self._chunk(body, into)
@@ -69,23 +70,40 @@ class Decoder(BodyDecoder):
             self._report(report, into)
             return
         self._begun = self._begun or not chunk.keys().isdisjoint(_ANSWERING)
-        blocked = word(chunk.get("promptFeedback"), "blockReason")
-        if blocked and self.reason is None:
-            self.reason = _BLOCKED + blocked
+        if "promptFeedback" in chunk:
+            self._judge(chunk["promptFeedback"])
         candidate = _first(listed(chunk, "candidates"))
         if candidate is not None:
             self._candidate(candidate, into)
-        if "usageMetadata" in chunk:
-            self._count(usage_of(chunk["usageMetadata"]), into)
+        usage = chunk.get("usageMetadata")
+        if usage:
+            self._counts = usage
+
+    def _judge(self, feedback: object) -> None:
+        """Take what the server thinks of the question."""
+        blocked = word(feedback, "blockReason")
+        if blocked and self.reason is None:
+            self.reason = _BLOCKED + blocked
 
     def _candidate(self, candidate: dict[str, Any], into: list[ModelEvent]) -> None:
         for part in listed(candidate.get("content"), "parts"):
             if type(part) is dict:
-                self._part(part, into)
+                text = part.get("text")
+                if len(part) == 1 and type(text) is str:
+                    if text:
+                        self._leave_text(into)
+                        into.append(ModelText(text))
+                else:
+                    self._part(part, into)
         reason = candidate.get("finishReason")
         if reason is not None:
             self.reason = str(reason)
             self._says = word(candidate, "finishMessage")
+        if not candidate.keys().isdisjoint(_METADATA):
+            self._ground(candidate)
+
+    def _ground(self, candidate: dict[str, Any]) -> None:
+        """Take what the answer rests on."""
         for url, title in sources_of(candidate):
             if url:
                 self._cite(url, title)
@@ -141,6 +159,7 @@ class Decoder(BodyDecoder):
         self._calls.close(into)
         if self._queries:
             into.append(ModelPart(searched(self._queries)))
+        self._count(usage_of(self._counts), into)
         super()._leave(into)
         if _FINISHES.get(self.reason or "") == "failed":
             text = f"The model broke its reply off ({self.reason})."
@@ -158,6 +177,7 @@ class Decoder(BodyDecoder):
         return "stop" if reason in {"", "STOP"} else "other"
 
 
+_METADATA = frozenset({"groundingMetadata", "citationMetadata", "urlContextMetadata"})
 _ANSWERING = frozenset({"candidates", "promptFeedback", "usageMetadata"})
 
 

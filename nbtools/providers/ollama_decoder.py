@@ -69,7 +69,12 @@ class Decoder(BodyDecoder):
         message = chunk.get("message")
         if type(message) is dict:
             self._begun = True
-            self._message(message, into)
+            text = message.get("content")
+            if len(message) == 2 and type(text) is str and not self._thoughts.open:
+                if text:
+                    into.append(ModelText(text))
+            else:
+                self._message(message, into)
         if chunk.get("done") is True:
             self._begun = True
             self.reason = word(chunk, "done_reason") or None
