@@ -313,6 +313,23 @@ def test_a_name_that_was_mapped_is_mapped_back():
     assert [e.name for e in events if isinstance(e, ModelCall)] == ["größe"]
 
 
+def test_a_summary_that_the_whole_item_does_not_repeat_is_kept():
+    body = stream(
+        added(0, {"type": "reasoning", "id": "rs-1"}),
+        delta("reasoning_summary_text", 0, "Hm.", summary_index=0),
+        done(0, {"type": "reasoning", "id": "rs-1", "encrypted_content": "b3BhcXVl"}),
+        *called(1, "call-1", ARO),
+        ended(),
+    )
+    assert input_of(replied(Decoder(), body))[0] == thought("rs-1", "Hm.")
+
+
+def test_an_answer_that_failed_tells_its_error_itself():
+    failed = ended("failed", error={"code": "server_error", "message": "busy"})
+    answer = decode("openai-responses", 200, {}, stream(failed).encode())
+    assert (answer["finish_reason"], answer["error"]["where"]) == ("failed", "body")
+
+
 # Requests
 
 

@@ -7,7 +7,7 @@ after its end is ignored. A wire adds what its single events say.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from nbtools.errors import ProviderError, StreamError
 from nbtools.events import (
@@ -69,6 +69,11 @@ class BodyDecoder:
         """The server's own words about the error that ended the reply."""
         self.streamed = False
         """Whether the body is a stream of events, as opposed to one JSON value."""
+
+    @property
+    def where(self) -> Literal["stream", "body"]:
+        """Where an error stands that the server reported: an event of its own, or the answer."""
+        return "stream" if self.streamed else "body"
 
     def feed(self, data: bytes) -> list[ModelEvent]:
         """Take the next bytes of the body.

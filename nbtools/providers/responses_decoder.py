@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from nbtools.events import (
     ModelArgs,
@@ -95,6 +95,11 @@ class Decoder(BodyDecoder):
         self._latest = _Open()
         self._waiting: dict[str, Item] = {}
         self._called = False
+
+    @property
+    def where(self) -> Literal["stream", "body"]:
+        """Where an error stands: an answer that failed tells it itself, in its last event."""
+        return "body" if self.reason == "failed" else super().where
 
     def _body(self, body: dict[str, Any], into: list[ModelEvent]) -> bool:
         if type(body.get("output")) is not list:

@@ -55,7 +55,7 @@ def sealed_reasoning(item: Item, shown: str) -> Json:
     """
     kept = {name: value for name, value in item.items() if name != "status"}
     if shown == "summary":
-        del kept["summary"]
+        kept.pop("summary", None)
     return {"wire": WIRE, "item": kept}
 
 

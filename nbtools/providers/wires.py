@@ -118,8 +118,7 @@ def decode(
     ]
     answer = {**_answer([*events, *decoder.close()]), "finish_reason": decoder.reason}
     if answer["error"] is not None:
-        where = "stream" if decoder.streamed else "body"
-        answer["error"] = _error(where, status, decoder.report or Report(type="malformed"))
+        answer["error"] = _error(decoder.where, status, decoder.report or Report(type="malformed"))
     return answer
 
 
