@@ -34,6 +34,7 @@ from nbtools.tools import PENDING, Result, Tool, ToolContext, check_tools, tool
 from nbtools.widget import Chat
 
 if TYPE_CHECKING:
+    from nbtools.audit import read_audit
     from nbtools.cost import Cost, use_prices
     from nbtools.providers.anthropic import Anthropic
     from nbtools.providers.connections import Timeouts
@@ -77,6 +78,7 @@ __all__ = [
     "ToolDefinitionError",
     "ToolError",
     "check_tools",
+    "read_audit",
     "tool",
     "use_prices",
 ]
@@ -94,6 +96,7 @@ _LAZY = {
     "OpenAIResponses": "nbtools.providers.responses",
     "Scripted": "nbtools.testing",
     "Timeouts": "nbtools.providers.connections",
+    "read_audit": "nbtools.audit",
     "use_prices": "nbtools.cost",
 }
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from nbtools import events as ev
 from nbtools import runner
+from nbtools.audited import Audited
 from nbtools.codec import digest
 from nbtools.commands import Verdict
 from nbtools.errors import AlreadyDecided, CommandError, InvalidArguments
@@ -17,14 +18,13 @@ from nbtools.messages import FINAL, Decider, Decision, Json, ToolCall
 from nbtools.outcomes import sentence
 from nbtools.planner import Recheck
 from nbtools.reducer import find_call
-from nbtools.ring import Ring
 from nbtools.tools import Tool
 
 Move = ev.CallStarted | ev.CallWaiting | ev.CallEnded | Recheck
 """How a decision goes on: as an event, or with another look at what the call would do."""
 
 
-class Decisions(Ring):
+class Decisions(Audited):
     """Take decisions. Every method is called on the engine's loop."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

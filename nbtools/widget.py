@@ -24,6 +24,7 @@ import traitlets
 
 from nbtools import display, events, page, storage, transcript
 from nbtools.asking import Approve, Asking
+from nbtools.audit import COLUMNS, Audit, Redact
 from nbtools.bridge import Bridge
 from nbtools.drawing import Drawer
 from nbtools.errors import NbtoolsError
@@ -41,6 +42,7 @@ from nbtools.messages import Conversation, File, Message, Part, Status, Usage
 from nbtools.providers import Provider, resolve
 from nbtools.providers.sealing import left_behind
 from nbtools.publisher import Publisher
+from nbtools.records import as_table
 from nbtools.renderers import JavaScriptRenderer, Registry
 from nbtools.results import Results
 from nbtools.rulebook import Rules
@@ -76,6 +78,9 @@ class Chat(anywidget.AnyWidget):
         context_limit: Estimated tokens that a request may hold; the oldest turns are left out.
         approval_timeout: Seconds after which a call that nobody decided about ends as `expired`;
             None: never.
+        audit: A file of JSON lines to which every call is appended each time it moves on; a call
+            whose start cannot be written does not run.
+        redact: Takes a row of the audit and gives it with other contents; see `audit`.
         conversation: What was said before; it is taken up as it stands.
 
     Raises:
@@ -104,6 +109,8 @@ class Chat(anywidget.AnyWidget):
         on_act: Callable[[CallHandle, Mapping[str, Any]], object] | None = None,
         context_limit: int | None = None,
         approval_timeout: float | None = None,
+        audit: str | Path | None = None,
+        redact: Redact | None = None,
         conversation: Conversation | None = None,
     ) -> None:
         remember_main()
@@ -128,6 +135,8 @@ class Chat(anywidget.AnyWidget):
         self._registry = Registry(settings.tools)
         self._on_act = on_act
         self._autosave(autosave)
+        file = None if audit is None else _in_folder("audit", audit)
+        self._session.audit = Audit(file, redact=redact, chat=self._id)
         self._bridge = on_engine(self._session, self._build_bridge)
         self._drawer = on_engine(self._session, lambda: Drawer(self._session, self._registry))
         runtime = shared_runtime()
@@ -327,6 +336,17 @@ class Chat(anywidget.AnyWidget):
     def rules(self) -> Rules:
         """The rules that decide which calls run without asking, are asked about, or are refused."""
         return self._session.rules
+
+    def audit(self) -> Any:
+        """Return what became of every call, also of conversations that were cleared.
+
+        Returns:
+            A DataFrame with a row for each call (a list of dicts where there is no pandas): its
+            proposed and effective arguments, who decided and by which rule, when and for how long,
+            and what came of it; times are seconds since 1970.
+        """
+        rows = on_engine(self._session, self._session.audit.rows)
+        return as_table(rows, COLUMNS)
 
     @property
     def status(self) -> Status:
@@ -610,9 +630,7 @@ class Chat(anywidget.AnyWidget):
     def _autosave(self, path: str | Path | None) -> None:
         if path is None:
             return
-        file = Path(path)
-        if not file.parent.is_dir():
-            raise ValueError(f"autosave: there is no folder {str(file.parent)!r}.")
+        file = _in_folder("autosave", path)
         session = self._session
 
         def write(conversation: Conversation) -> None:
@@ -653,6 +671,13 @@ def _close_earlier(chat: Chat) -> None:
 
 def _fingerprints(tools: Mapping[str, Tool]) -> dict[str, str]:
     return {name: tool.fingerprint for name, tool in tools.items()}
+
+
+def _in_folder(name: str, path: str | Path) -> Path:
+    file = Path(path)
+    if not file.parent.is_dir():
+        raise ValueError(f"{name}: there is no folder {str(file.parent)!r}.")
+    return file
 
 
 def _seconds(name: str, value: float | None) -> float | None:

@@ -1,0 +1,206 @@
+"""What became of every call, and who decided: kept in memory, and in a file if one is named.
+
+The file is only ever appended to: one line of JSON each time a call moves on, written before the
+ring goes on. Each line holds all that is known of its call by then, so the last line of a call is
+the truth about it, and a kernel that is killed leaves how far it had come. A call whose start
+could not be written does not run.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from nbtools import events as ev
+from nbtools.codec import dumps
+from nbtools.frozen import thaw
+from nbtools.messages import Conversation, Json, Message, ToolCall
+from nbtools.records import as_table
+from nbtools.reducer import calls_of, find_message
+from nbtools.tools.failure import explain
+
+COLUMNS = (
+    "call", "tool", "state", "outcome", "proposed", "args", "by", "rule", "reason",
+    "asked", "decided", "waited", "started", "ended", "seconds", "told", "error",
+    "raw", "origin", "again", "model", "message", "chat",
+)  # fmt: skip
+CONTENT = ("proposed", "args", "raw", "reason", "told", "error")
+"""The fields that may hold data of the user, which a redaction may change."""
+
+WITHHELD = "(withheld: the redaction failed)"
+
+_log = logging.getLogger("nbtools")
+
+Row = dict[str, Any]
+Redact = Callable[[Row], Mapping[str, Any]]
+
+
+class Audit:
+    """The rows of one chat.
+
+    Args:
+        path: A file of JSON lines to append to, or None.
+        redact: Takes a row and gives it with other contents; where it fails, they are withheld.
+        chat: The id of the chat.
+    """
+
+    def __init__(
+        self,
+        path: Path | None = None,
+        *,
+        redact: Redact | None = None,
+        chat: str = "",
+    ) -> None:
+        self._path = path
+        self._redact = redact
+        self._chat = chat
+        self._rows: dict[str, Row] = {}
+        self._seen: dict[str, tuple[object, ...]] = {}
+        self._problems: dict[str, str] = {}
+        self._whole = False
+
+    def note(self, event: ev.Event, conversation: Conversation) -> None:
+        """Write down where the calls stand that an event is about."""
+        for message, call in _concerned(event, conversation):
+            seen = (call.state, call.waiting, call.digest, call.decision, call.preview)
+            if self._seen.get(call.id) != seen:
+                self._seen[call.id] = seen
+                self._keep(call, message)
+
+    def problem(self, call_id: str) -> str:
+        """Say why the last line of a call could not be written; "" if it was."""
+        return self._problems.get(call_id, "")
+
+    def rows(self) -> list[Row]:
+        """Give a row for each call there was, in order, also of conversations that were cleared."""
+        return [with_spans(row) for row in self._rows.values()]
+
+    def _keep(self, call: ToolCall, message: Message) -> None:
+        row = self._redacted({**_row(call, message), "chat": self._chat})
+        row |= _times(call, self._rows.get(call.id, {}))
+        self._rows[call.id] = row
+        self._problems.pop(call.id, None)
+        if self._path is None:
+            return
+        try:
+            self._append(self._path, dumps({"time": time.time(), **row}))
+        except Exception as error:  # noqa: BLE001 - a full disk, a folder that is gone
+            self._problems[call.id] = f"The audit could not be written. {explain(error)}"
+            _log.error("The audit of %s could not be written.", call.id, exc_info=error)
+
+    def _redacted(self, row: Row) -> Row:
+        if self._redact is None:
+            return row
+        try:
+            said = dict(self._redact(thaw(row)))
+            said = json.loads(dumps({name: said.get(name) for name in CONTENT}))
+        except Exception:  # noqa: BLE001 - whatever the redaction's own code raises
+            said = {name: WITHHELD for name in CONTENT if row[name]}
+        return {**row, **said}
+
+    def _append(self, path: Path, line: str) -> None:
+        with path.open("ab", buffering=0) as file:
+            if not self._whole:  # a kernel that was killed may have left half a line
+                line = line if _ends_whole(path) else f"\n{line}"
+            file.write(f"{line}\n".encode())
+        self._whole = True
+
+
+def read_audit(path: str | Path) -> Any:
+    """Read an audit that a chat wrote, this one or an earlier one.
+
+    Args:
+        path: The file; half a line, left by a kernel that was killed, is skipped.
+
+    Returns:
+        A table as `chat.audit()` gives it: the last line of each call, in the order of the first.
+
+    Raises:
+        OSError: The file cannot be read.
+    """
+    found: dict[tuple[str, str], Row] = {}
+    for line in Path(path).read_bytes().splitlines():
+        try:
+            row = json.loads(line)
+            key = (row["chat"], row["call"])
+        except (ValueError, KeyError, TypeError):
+            continue
+        found[key] = row
+    return as_table([with_spans(row) for row in found.values()], COLUMNS)
+
+
+def with_spans(row: Row) -> Row:
+    """Add how long a call waited for its decision, and how long it ran, in seconds."""
+    return {
+        **row,
+        "waited": _span(row.get("asked"), row.get("decided")),
+        "seconds": _span(row.get("started"), row.get("ended")),
+    }
+
+
+def _span(begin: float | None, end: float | None) -> float | None:
+    return None if begin is None or end is None else end - begin
+
+
+def _concerned(event: ev.Event, conversation: Conversation) -> Iterable[tuple[Message, ToolCall]]:
+    if isinstance(event, ev.CallWaiting | ev.CallStarted | ev.CallEnded):
+        yield from _found(conversation, event.call)
+    elif isinstance(event, ev.MessageAdded):
+        yield from ((event.message, call) for call in calls_of(event.message))
+    elif isinstance(event, ev.MessageEnded):
+        message = find_message(conversation, event.message)
+        yield from ((message, call) for call in calls_of(message))
+
+
+def _found(conversation: Conversation, call_id: str) -> Iterable[tuple[Message, ToolCall]]:
+    for message in reversed(conversation.messages):
+        for call in calls_of(message):
+            if call.id == call_id:
+                return [(message, call)]
+    return []
+
+
+def _row(call: ToolCall, message: Message) -> Row:
+    decision = call.decision
+    checked = call.digest != ""
+    return {
+        "call": call.id,
+        "tool": call.tool,
+        "state": f"{call.state} {call.waiting}".strip(),
+        "outcome": call.outcome,
+        "proposed": call.proposed,
+        "args": call.args if checked else None,
+        "raw": "" if checked else call.raw,
+        "by": decision.by if decision else "",
+        "rule": decision.rule if decision else "",
+        "reason": decision.reason if decision else "",
+        "told": call.told,
+        "error": call.error,
+        "origin": call.origin,
+        "again": call.again,
+        "model": message.model,
+        "message": message.id,
+    }
+
+
+def _times(call: ToolCall, before: Mapping[str, Json]) -> dict[str, float | None]:
+    now = time.time()
+    asked, decided = before.get("asked"), before.get("decided")
+    if call.waiting == "approval" and asked is None:
+        asked = now
+    if call.decision is not None and decided is None:
+        decided = min(now, call.started or now)
+    return {"asked": asked, "decided": decided, "started": call.started, "ended": call.ended}
+
+
+def _ends_whole(path: Path) -> bool:
+    with path.open("rb") as file:
+        if file.seek(0, os.SEEK_END) == 0:
+            return True
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) == b"\n"
