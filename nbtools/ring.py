@@ -37,6 +37,7 @@ from nbtools.planner import Ask, Prepare, Recheck, Refuse, Run, Step
 from nbtools.reducer import calls_of, find_call, find_message, reduce
 from nbtools.rulebook import Rules
 from nbtools.runner import Settings
+from nbtools.settings import Settings as AnswerSettings
 from nbtools.tools.failure import explain
 
 FLUSH = 0.055
@@ -83,6 +84,8 @@ class Ring:
         self._flushed = 0.0
         self._live: dict[str, PartialJson] = {}
         self._resting: list[asyncio.Future[None]] = []
+        self.answer_settings: AnswerSettings | None = None
+        """What holds for the answer to the last message, on top of the provider's own."""
         self._reply = ""
         self._saved = True
         # A click may be late: an id is given once, also after its message was removed.
@@ -336,6 +339,7 @@ class Ring:
                 system=settings.system,
                 tools=[settings.variables.spec(tool) for tool in settings.tools.values()],
                 choice="auto" if tools else "none",
+                settings=self.answer_settings,
             )
         except ProviderError as error:
             assembly.fault = error

@@ -24,6 +24,7 @@ from nbtools.messages import (
 from nbtools.outcomes import sentence
 from nbtools.planner import Recheck, Run
 from nbtools.reducer import find_message, is_question
+from nbtools.settings import Settings as AnswerSettings
 from nbtools.slash import parse_slash, slash_name
 from nbtools.tools import Tool
 
@@ -43,14 +44,19 @@ class Session(Decisions):
         self._expiry.watch(self.conversation)
         self._set_status()
 
-    def send(self, parts: tuple[Part, ...]) -> None:
+    def send(self, parts: tuple[Part, ...], settings: AnswerSettings | None = None) -> None:
         """Say something to the model; what still waits is closed as not answered.
+
+        Args:
+            parts: What is said.
+            settings: What holds for the answer, on top of the provider's own.
 
         Raises:
             ChatBusy: An answer is under way.
         """
         self.expect_rest("send")
         direct = self._direct_call(parts)
+        self.answer_settings = settings
         self.close_open("unanswered")
         message = direct or Message(id=self.new_id("m"), role="user", parts=parts, time=time.time())
         self.error = None

@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from typing import Any, TypeVar, overload
 
 from nbtools.commands import Verdict
+from nbtools.cost import Cost, prices
 from nbtools.errors import ProviderError
 from nbtools.messages import (
     Conversation,
@@ -103,6 +104,11 @@ class Turn:
     def usage(self) -> Usage:
         """Tokens of the requests of this turn."""
         return total_usage(self.messages)
+
+    @property
+    def cost(self) -> Cost:
+        """What the answers of this turn cost; see `Chat.cost`."""
+        return prices().cost(self.messages)
 
     @property
     def done(self) -> bool:
@@ -323,5 +329,6 @@ def total_usage(messages: Sequence[Message]) -> Usage:
         output=total("output"),
         total=total("total"),
         cached=total("cached"),
+        written=total("written"),
         reasoning=total("reasoning"),
     )

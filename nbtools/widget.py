@@ -26,6 +26,7 @@ from nbtools import display, events, page, storage, transcript
 from nbtools.asking import Approve, Asking
 from nbtools.audit import COLUMNS, Audit, Redact
 from nbtools.bridge import Bridge
+from nbtools.cost import Cost, prices
 from nbtools.drawing import Drawer
 from nbtools.errors import NbtoolsError
 from nbtools.executors import engine, in_worker, remember_main
@@ -48,6 +49,7 @@ from nbtools.results import Results
 from nbtools.rulebook import Rules
 from nbtools.runner import Handler, Policy, Settings
 from nbtools.session import Session
+from nbtools.settings import Settings as AnswerSettings
 from nbtools.tools import Tool, collect
 from nbtools.tools.failure import explain
 from nbtools.turns import CallHandle, Calls, Turn, all_calls, on_engine, total_usage
@@ -150,12 +152,18 @@ class Chat(anywidget.AnyWidget):
 
     # --- the face: talking --------------------------------------------------------------------
 
-    def send(self, text: str | Iterable[str | Path | File]) -> Turn:
+    def send(
+        self,
+        text: str | Iterable[str | Path | File],
+        *,
+        settings: AnswerSettings | None = None,
+    ) -> Turn:
         """Say something to the model; the effect starts whether or not the turn is awaited.
 
         Args:
             text: What to say, or a list of texts, image files and `File` parts. Text of the form
                 "/tool name=value" calls a tool directly.
+            settings: How the model is to answer this message, on top of its own settings.
 
         Returns:
             A turn; `await` it to wait until the chat rests.
@@ -165,10 +173,14 @@ class Chat(anywidget.AnyWidget):
             TypeError: `text` is neither text nor a list of texts and files.
         """
         parts = self._parts(text)
-        return Turn(self._session, lambda: self._session.send(parts))
+        return Turn(self._session, lambda: self._session.send(parts, settings))
 
     def ask(
-        self, text: str | Iterable[str | Path | File], *, approve: Approve | None = None
+        self,
+        text: str | Iterable[str | Path | File],
+        *,
+        approve: Approve | None = None,
+        settings: AnswerSettings | None = None,
     ) -> Turn:
         """Say something and block until the chat has answered.
 
@@ -179,6 +191,7 @@ class Chat(anywidget.AnyWidget):
         Args:
             text: As for `send`.
             approve: Takes the handle of a call; only an exact True approves.
+            settings: As for `send`.
 
         Returns:
             The finished turn.
@@ -193,7 +206,7 @@ class Chat(anywidget.AnyWidget):
             raise NbtoolsError("chat.ask would wait for itself here: use `await chat.send(…)`.")
         remember_main()
         try:
-            turn = self.send(text)
+            turn = self.send(text, settings=settings)
         except KeyboardInterrupt:  # it may have begun
             self.stop()
             raise
@@ -202,11 +215,17 @@ class Chat(anywidget.AnyWidget):
             raise fault
         return turn
 
-    async def stream(self, text: str | Iterable[str | Path | File]) -> AsyncIterator[events.Event]:
+    async def stream(
+        self,
+        text: str | Iterable[str | Path | File],
+        *,
+        settings: AnswerSettings | None = None,
+    ) -> AsyncIterator[events.Event]:
         """Say something and yield what happens, until the chat rests.
 
         Args:
             text: As for `send`.
+            settings: As for `send`.
 
         Returns:
             The events of `nbtools.events`, in order.
@@ -223,7 +242,7 @@ class Chat(anywidget.AnyWidget):
 
         end = on_engine(self._session, lambda: self._session.subscribe(put))
         try:
-            turn = self.send(text)
+            turn = self.send(text, settings=settings)
             turn.rested.add_done_callback(lambda _: put(None))
             while (event := await queue.get()) is not None:
                 yield event
@@ -357,6 +376,11 @@ class Chat(anywidget.AnyWidget):
     def usage(self) -> Usage:
         """Tokens of all requests; a field that no provider reported is None."""
         return total_usage(self.messages)
+
+    @property
+    def cost(self) -> Cost:
+        """What the answers cost by the table of prices; unknown where a model has no price."""
+        return prices().cost(self.messages)
 
     # --- the face: choosing, at rest ------------------------------------------------------------
 
