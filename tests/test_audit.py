@@ -250,5 +250,11 @@ def test_the_audit_survives_a_kernel_that_is_killed_at_any_point(tmp_path: Path)
 
 def _run(script: Path, folder: Path, count: int) -> subprocess.CompletedProcess[str]:
     folder.mkdir()
-    command = [sys.executable, script, folder / "audit.jsonl", folder / "effect", str(count)]
+    command: list[str | Path] = [
+        sys.executable,
+        script,
+        folder / "audit.jsonl",
+        folder / "effect",
+        str(count),
+    ]
     return subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
