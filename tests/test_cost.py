@@ -11,6 +11,8 @@ import pytest
 import nbtools as nb
 from nbtools.cost import Cost, Prices, prices
 from nbtools.messages import Message, Usage
+from nbtools.testing import say
+from nbtools.testing import usage as tokens
 
 TABLE = {
     "date": "2026-11-30",
@@ -106,3 +108,19 @@ def test_a_table_of_another_shape_is_refused(table: Any, words: str):
     with pytest.raises(ValueError, match=r"models|expected") as caught:
         nb.use_prices(table)
     assert str(caught.value).startswith(words)
+
+
+async def test_a_chat_and_a_turn_say_what_they_cost():
+    labelled = nb.Scripted(
+        [say("One."), tokens(input=1_000_000, output=0)],
+        [say("Two."), tokens(input=500_000, output=0)],
+        label="openai:big",
+    )
+    nb.use_prices(TABLE)
+    chat = nb.Chat(labelled)
+    await chat.send("1")
+    turn = await chat.send("2")
+    costs = (chat.cost.amount, turn.cost.amount)
+    nb.use_prices(None)
+    chat.close()
+    assert costs == (3.0, 1.0)

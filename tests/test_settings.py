@@ -13,6 +13,7 @@ from nbtools.messages import Message, Request, Text, ToolCall, ToolSpec
 from nbtools.providers import OpenAI
 from nbtools.schema.strict import strict_schema
 from nbtools.settings import Settings, SettingsFields, merge
+from nbtools.testing import call
 
 SPEC = ToolSpec(name="rows", description="Count rows.", parameters={"type": "object"})
 HI = Message(id="m-u", role="user", parts=(Text(id="p", text="Hi"),))
@@ -118,8 +119,8 @@ def test_the_choice_of_tools_is_written(choice: str, written: Any):
 
 
 def test_a_tool_that_has_to_be_called_is_not_asked_for_again_with_its_result():
-    call = ToolCall(id="k", tool="rows", state="result", outcome="ok", args={}, told="3")
-    reply = Message(id="m-a", role="assistant", parts=(call,), finish="calls")
+    done = ToolCall(id="k", tool="rows", state="result", outcome="ok", args={}, told="3")
+    reply = Message(id="m-a", role="assistant", parts=(done,), finish="calls")
     assert "tool_choice" not in body_of(Settings(tool_choice="required"), reply)
     assert body_of(Settings(tool_choice="none"), reply)["tool_choice"] == "none"
 
@@ -245,3 +246,24 @@ def test_a_recursive_model_is_expressed_by_reference():
     strict = strict_schema(schema)
     assert strict is not None
     assert strict["properties"]["root"] == {"$ref": "#/$defs/Node"}
+
+
+# One message
+
+
+async def test_settings_of_one_message_hold_for_its_whole_answer_and_no_longer():
+    @nb.tool
+    def count() -> int:
+        """Count rows."""
+        return 3
+
+    model = nb.Scripted([call("count", {})], "Three.", "Hello.")
+    chat = nb.Chat(model, tools=[count])
+    await chat.send("How many?", settings=nb.Settings(seed=7))
+    await chat.send("Hi")
+    assert [request.settings for request in model.requests] == [
+        Settings(seed=7),
+        Settings(seed=7),
+        None,
+    ]
+    chat.close()
