@@ -537,6 +537,34 @@ def test_a_provider_call_that_was_cut_off_from_its_result_is_not_sent():
     assert blocks_of(body["messages"][1]) == [("text", "Let")]
 
 
+async def test_a_reply_that_pauses_is_asked_to_go_on_and_stays_one():
+    first = stream(
+        message_start(),
+        *text(0, "I look it up. "),
+        *block(1, SEARCH, {"type": "input_json_delta", "partial_json": '{"query":"tides"}'}),
+        *ending("pause_turn"),
+    )
+    rest = reply(block(0, FOUND), text(1, "Low."))
+    async with ModelServer([first], [rest], judge=lambda _: "") as server:
+        tools = [{"type": "web_search_20250305", "name": "web_search"}]
+        page = Page(Anthropic("m", base_url=server.url, api_key="k", extra={"tools": tools}))
+        await page.say("Tide?")
+        await page.session.settings.provider.close()
+    (_, answered) = page.session.conversation.messages
+    assert (page.texts[1:], answered.finish) == (["I look it up. ", "Low."], "stop")
+    assert answered.usage == Usage(input=18, output=24)
+    assert [call.state for call in page.calls] == ["result"]
+    assert server.requests[1]["messages"][1:] == [
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "text", "text": "I look it up. "},
+                {**SEARCH, "input": {"query": "tides"}},
+            ],
+        }
+    ]
+
+
 # What a request looks like
 
 

@@ -6,14 +6,18 @@ Source: https://docs.claude.com/en/api/messages.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Literal, Unpack
 
+from nbtools.events import ModelEvent
 from nbtools.messages import Json, Request
 from nbtools.providers.anthropic_blocks import WIRE
 from nbtools.providers.anthropic_decoder import Decoder
 from nbtools.providers.anthropic_encoder import encode_request, mark_for_cache
+from nbtools.providers.anthropic_pauses import MOST, PausedReply
 from nbtools.providers.anthropic_settings import encode_settings
+from nbtools.providers.base import OnWait
 from nbtools.providers.connections import Timeouts
 from nbtools.providers.http import HttpProvider
 from nbtools.providers.naming import own_names, wire_names
@@ -113,6 +117,24 @@ class Anthropic(HttpProvider):
             "stream": True,
             **extra,
         }
+
+    async def stream(
+        self, request: Request, *, on_wait: OnWait | None = None
+    ) -> AsyncGenerator[list[ModelEvent], None]:
+        """Ask the model, and give its reply piece by piece; see `Provider.stream`."""
+        if "tools" not in (self._settings_for(request).extra or {}):
+            async for events in super().stream(request, on_wait=on_wait):
+                yield events
+            return
+        reply, question = PausedReply(request), request
+        for left in reversed(range(MOST + 1)):
+            async with aclosing(super().stream(question, on_wait=on_wait)) as stream:
+                async for events in stream:
+                    if shown := reply.take(events, last=left == 0):
+                        yield shown
+            if not reply.paused:
+                return
+            question = reply.go_on()
 
     def decoder(self, request: Request) -> Decoder:
         """Make what reads the answer to a request.
