@@ -50,6 +50,7 @@ class Assembly:
         self._taken = taken
         self._new_id = new_id
         self._calls: dict[object, str] = {}
+        self._given: set[str] = set()
         self._open: type[ModelEvent] | None = None
         self._part = ""
         self._blank = ""
@@ -118,7 +119,8 @@ class Assembly:
         events.append(PartAdded(message=self._message, part=part))
 
     def _unique(self, wanted: str) -> str:
-        if wanted and wanted not in self._calls.values() and not self._taken(wanted):
+        if wanted and wanted not in self._given and not self._taken(wanted):
+            self._given.add(wanted)
             return wanted
         return self._new_id()
 

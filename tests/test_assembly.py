@@ -203,3 +203,9 @@ def test_a_fault_is_kept_for_the_person():
     error = StreamError("No.")
     assert reply.feed([ModelFault(error)]) == []
     assert reply.fault is error
+
+
+def test_a_call_does_not_take_the_id_of_one_that_the_provider_ran():
+    ran = ToolCall(id="k-1", tool="search", state="result", outcome="ok", origin="provider")
+    events = assembly().feed([ModelPart(ran), ModelCall("a", "k-1", "rows")])
+    assert [event.part.id for event in events if isinstance(event, PartAdded)] == ["k-1", "p-1"]
