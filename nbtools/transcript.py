@@ -29,6 +29,8 @@ SEVERAL = "application/vnd.nbtools.several+json"
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 LARGEST_PICTURE = 700_000
 """Characters of base64 up to which a picture is kept in the transcript."""
+LONGEST = 8_000
+"""Characters that the transcript keeps of each text of a call; the notebook's file holds it twice."""
 
 _SPEAKERS = {"user": "You", "assistant": "Assistant"}
 _STATES: Mapping[str, str] = {
@@ -88,8 +90,8 @@ def _part_text(part: Part) -> str:
             return part.text
         case ToolCall():
             plain = (part.display or {}).get("text/plain", "")
-            shown = part.error if part.state == "error" else str(plain)
-            return f"[{part.tool}({_json(part.args)}): {call_words(part)}] {shown}".strip()
+            shown = _short(part.error if part.state == "error" else str(plain))
+            return f"[{part.tool}({_short(_json(part.args))}): {call_words(part)}] {shown}".strip()
         case File():
             return f"[{part.name or part.mime}]"
         case Source():
@@ -128,13 +130,13 @@ def _call_html(call: ToolCall) -> str:
 
 
 def _call_body(call: ToolCall) -> Iterator[str]:
-    yield _block(_json(call.args) if call.args is not None else call.raw)
+    yield _block(_short(_json(call.args) if call.args is not None else call.raw))
     if call.decision is not None and call.decision.reason:
         yield f"<p>Reason: {escape(call.decision.reason)}</p>"
     if call.output:
-        yield _block(call.output)
+        yield _block(_short(call.output))
     if call.state == "error":
-        yield _block(call.error)
+        yield _block(_short(call.error))
     elif call.display:
         yield _bundle(call.display)
 
@@ -146,7 +148,7 @@ def _bundle(shown: Mapping[str, Json]) -> str:
     for mime in PICTURES:
         if picture := _picture(mime, shown.get(mime)):
             return picture
-    return _table(shown.get(TABLE)) or _block(str(shown.get("text/plain", "")))
+    return _table(shown.get(TABLE)) or _block(_short(str(shown.get("text/plain", ""))))
 
 
 def _table(value: Json) -> str:
@@ -173,6 +175,12 @@ def _picture(mime: str, content: object) -> str:
     if mime not in PICTURES or not isinstance(content, str) or len(content) > LARGEST_PICTURE:
         return ""
     return f'<img alt="picture" src="data:{mime};base64,{escape(content, quote=True)}">'
+
+
+def _short(text: str) -> str:
+    """Leave out the end of a long text, and say how much of it."""
+    left = len(text) - LONGEST
+    return text if left <= 0 else f"{text[:LONGEST]}\n… ({left:,} more characters)"
 
 
 def _block(text: str) -> str:

@@ -580,7 +580,8 @@ class Chat(anywidget.AnyWidget):
     def _note_rest(self, event: events.Event, conversation: Conversation) -> None:
         """At each rest: renew the static transcript, and the state where no page answers."""
         free_children(event)
-        if not isinstance(event, events.StatusChanged) or conversation.status == "running":
+        rested = isinstance(event, events.StatusChanged | events.MessagesRemoved)
+        if not rested or conversation.status == "running":
             return
         display.update_static(self._static(), self._id)
         if not self._bridge.heard and self.comm is not None:

@@ -22,6 +22,8 @@ class StandIn implements WidgetModel {
     return name === "state" ? this.snapshot : {};
   }
 
+  set(): void {} // nobody saves this page
+
   on(name: string, callback: Callback): void {
     this.#listeners.push([name, callback]);
   }

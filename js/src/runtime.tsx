@@ -15,6 +15,7 @@ export type Missed = [content: PythonMessage, buffers: Buffers];
 /** The model of a widget, as anywidget hands it out. */
 export interface WidgetModel {
   get(name: string): unknown;
+  set(name: string, value: unknown): void;
   send(content: unknown): void;
   // biome-ignore lint/suspicious/noExplicitAny: a listener takes what its event brings
   on(name: string, callback: (...parameters: any[]) => void): void;
@@ -92,10 +93,22 @@ function listen(model: WidgetModel, store: ChatStore): void {
   model.on("msg:custom", (content: PythonMessage, buffers: Buffers) => {
     store.receive(content, buffers ?? []);
   });
-  model.on("change:state", () => store.take(snapshotOf(model)));
+  keepCurrent(model, store);
   model.on("comm:close", () => store.close());
   model.on("destroy", () => store.close());
   void watchComm(model, store);
+}
+
+/** Whoever saves the notebook reads the state of the model: it shall be the state of the page. */
+function keepCurrent(model: WidgetModel, store: ChatStore): void {
+  const current = store.liveSnapshot(snapshotOf(model).widget ?? "");
+  const keep = () => model.set("state", current); // on this page alone: it is never sent
+  model.on("change:state", () => {
+    if (model.get("state") === current) return;
+    store.take(snapshotOf(model));
+    keep();
+  });
+  keep();
 }
 
 /** Follows whether the widget's channel to the kernel is open, which only its full model knows. */

@@ -61,6 +61,37 @@ export class ChatStore {
     return this.#address.chat;
   }
 
+  /** Returns a snapshot that is always current: it is written when somebody reads it. */
+  liveSnapshot(widget: string): Snapshot {
+    const { copy } = this;
+    const address = this.#address;
+    const sequence = this.#sequence;
+    return {
+      widget,
+      get seq() {
+        return sequence.seq;
+      },
+      get boot() {
+        return address.boot;
+      },
+      get chat() {
+        return address.chat;
+      },
+      get conversation() {
+        return copy.conversation;
+      },
+      get model() {
+        return copy.model;
+      },
+      get renderers() {
+        return copy.renderers;
+      },
+      get tools() {
+        return copy.tools;
+      },
+    };
+  }
+
   /** Sends a command; the promise says whether Python accepted it. */
   run(command: Command, subject: string): Promise<boolean> {
     const answered = this.commands.send(command, subject);

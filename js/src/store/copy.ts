@@ -49,6 +49,15 @@ export class Copy {
 
   constructor(private readonly frame: Frame) {}
 
+  /** The conversation as a snapshot has it; it shares its parts with this copy. */
+  get conversation(): Conversation {
+    const messages = this.messages.map(({ head, parts }) => ({
+      ...head,
+      parts: parts.map(({ part }) => part),
+    }));
+    return { messages, status: this.status, error: this.error };
+  }
+
   /** Returns a message by id. */
   message(id: string): MessageNode | undefined {
     return this.#messages.get(id);
