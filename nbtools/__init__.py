@@ -29,6 +29,7 @@ from nbtools.errors import (
     ToolDefinitionError,
     ToolError,
 )
+from nbtools.limits import Limits
 from nbtools.settings import Settings
 from nbtools.tools import PENDING, Result, Tool, ToolContext, check_tools, tool
 from nbtools.widget import Chat
@@ -62,6 +63,7 @@ __all__ = [
     "Fallback",
     "Gemini",
     "InvalidArguments",
+    "Limits",
     "Local",
     "NbtoolsError",
     "Ollama",

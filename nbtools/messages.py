@@ -38,6 +38,8 @@ Outcome = Literal[
 Origin = Literal["model", "user", "provider"]
 Decider = Literal["person", "python", "policy", "rule"]
 Level = Literal["info", "warning", "error"]
+Limit = Literal["", "roundtrips", "calls", "repeats", "seconds", "tokens", "cost"]
+"""What the answer to one message had enough of."""
 Finish = Literal["", "stop", "calls", "length", "filter", "cut", "stopped", "failed", "other"]
 """How a model reply ended; "" while it streams. `cut`: the stream broke. `stopped`: by the user.
 `failed`: the provider reported an error. Only `stop`, `calls` and `other` ended well."""
@@ -196,6 +198,8 @@ class Notice:
     """What the person could do about it, in one plain sentence."""
     retry: bool = False
     """Whether sending the same request again may help; the page then offers to."""
+    limit: Limit = ""
+    """The limit that it reports."""
 
 
 Part = Text | Reasoning | ToolCall | File | Source | Data | Notice

@@ -35,6 +35,7 @@ _SENTENCES: Mapping[Outcome, str] = {
 }
 _WITH_REASON: Mapping[Outcome, str] = {
     "declined": "The user declined this call, so it was not run. Their reason: {reason}",
+    "interrupted": "{reason} What it had done is not known.",
     "timeout": "The tool was ended: {reason} It may have done part of its work.",
     "unanswered": "The user wrote on without answering this call. {reason}",
 }
@@ -53,3 +54,8 @@ def sentence(outcome: Outcome, reason: str = "") -> str:
     template = _WITH_REASON.get(outcome) if reason else None
     text = (template or _SENTENCES[outcome]).replace("{reason}", reason or "no reason was given")
     return text.strip()
+
+
+def ended_at_limit(reason: str) -> str:
+    """Say to the model that a call was ended while it ran, because a limit was reached."""
+    return f"The call was ended, because a limit was reached: {reason} It may have done part of it."

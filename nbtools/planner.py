@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import takewhile
 
+from nbtools import budget as spent
+from nbtools.budget import Budget
 from nbtools.messages import (
     ENDED_WELL,
     FINAL,
     Conversation,
     Decision,
+    Limit,
     Message,
     Status,
     ToolCall,
 )
 from nbtools.reducer import calls_of, is_question
-
-REPEATS = 3
-"""How often a call may fail in the same way before it is not run again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,43 +62,41 @@ Step = Prepare | Refuse | Run | Ask | Recheck
 
 
 def next_steps(
-    conversation: Conversation, *, max_roundtrips: int = 5, auto_send: bool = True
+    conversation: Conversation, budget: Budget, *, auto_send: bool = True
 ) -> tuple[Step, ...]:
     """List what has to be done now.
 
     Args:
         conversation: The state.
-        max_roundtrips: Rounds of calls that one user message may cause.
+        budget: What the answer to one message may spend.
         auto_send: Whether results go to the model by themselves.
 
     Returns:
         Steps that may all start at once; empty when the conversation rests.
     """
     opened = _open(conversation)
-    calls = _call_steps(conversation, opened, max_roundtrips)
+    calls = _call_steps(conversation, opened, budget)
     if opened or conversation.error or any(map(is_open, conversation.messages)):
         return calls
     if not _needs_answer(conversation, auto_send=auto_send):
         return ()
-    return question(conversation, max_roundtrips=max_roundtrips)
+    return question(conversation)
 
 
-def question(conversation: Conversation, *, max_roundtrips: int) -> tuple[Ask] | tuple[()]:
+def question(conversation: Conversation) -> tuple[Ask] | tuple[()]:
     """Say how the model may be asked: with tools, once more without them, or not any more."""
-    over = rounds(conversation) - max_roundtrips
-    return () if over > 1 else (Ask(tools=over < 1),)
+    turn = spent.turn(conversation)
+    return () if spent.closed(turn) else (Ask(tools=not spent.noted(turn)),)
 
 
-def status(
-    conversation: Conversation, *, max_roundtrips: int = 5, auto_send: bool = True
-) -> Status:
+def status(conversation: Conversation, budget: Budget, *, auto_send: bool = True) -> Status:
     """Say whether the conversation runs, waits, failed or is ready."""
-    if next_steps(conversation, max_roundtrips=max_roundtrips, auto_send=auto_send) or any(
+    if next_steps(conversation, budget, auto_send=auto_send) or any(
         is_open(message) for message in conversation.messages
     ):
         return "running"
     held = bool(unsent(conversation)) and not auto_send
-    if open_calls(conversation) or (held and question(conversation, max_roundtrips=max_roundtrips)):
+    if open_calls(conversation) or (held and question(conversation)):
         return "waiting"
     return "error" if conversation.error else "ready"
 
@@ -123,24 +120,6 @@ def unsent(conversation: Conversation) -> tuple[ToolCall, ...]:
     return calls if all(call.state in FINAL for call in calls) else ()
 
 
-def rounds(conversation: Conversation) -> int:
-    """Count the replies with calls since the last question; those that broke off do not count."""
-    return sum(1 for message in _turn(conversation) if _calls_tools(message))
-
-
-def repeated(conversation: Conversation, call: ToolCall, digest: str) -> str:
-    """Return the failure that this call has met `REPEATS` times in this turn, else ""."""
-    errors = [
-        known.error
-        for message in _turn(conversation)
-        for known in calls_of(message)
-        if known.tool == call.tool and known.digest == digest and known.state == "error"
-    ]
-    last = errors[-1] if errors else ""
-    same = len(list(takewhile(lambda error: error == last, reversed(errors))))
-    return last if same >= REPEATS else ""
-
-
 def _open(conversation: Conversation) -> list[tuple[Message, ToolCall]]:
     return [
         (message, part)
@@ -151,7 +130,7 @@ def _open(conversation: Conversation) -> list[tuple[Message, ToolCall]]:
 
 
 def _call_steps(
-    conversation: Conversation, opened: list[tuple[Message, ToolCall]], max_roundtrips: int
+    conversation: Conversation, opened: list[tuple[Message, ToolCall]], budget: Budget
 ) -> tuple[Step, ...]:
     movable = [
         (message, call)
@@ -160,18 +139,24 @@ def _call_steps(
     ]
     if not movable:
         return ()
-    reason = ""
-    if rounds(conversation) > max_roundtrips:
-        reason = f"{max_roundtrips} rounds of tool calls in answer to one message."
-    return tuple(_call_step(message, call, reason) for message, call in movable)
+    turn = spent.turn(conversation)
+    limit = spent.noted(turn)
+    beyond = spent.beyond(turn, budget.limits.calls) if limit == "calls" else None
+    reason = budget.reason(limit) if limit else ""
+    return tuple(
+        Refuse(call.id, reason) if _is_over(message, call, limit, beyond) else _next(call)
+        for message, call in movable
+    )
 
 
-def _call_step(message: Message, call: ToolCall, over_limit: str) -> Step:
-    if call.state == "running":
-        return Run(call.id)
-    if message.role == "assistant" and over_limit:
-        return Refuse(call.id, over_limit)
-    return Prepare(call.id)
+def _is_over(message: Message, call: ToolCall, limit: Limit, beyond: frozenset[str] | None) -> bool:
+    if not limit or call.state != "streaming" or message.role != "assistant":
+        return False
+    return beyond is None or call.id in beyond
+
+
+def _next(call: ToolCall) -> Step:
+    return Run(call.id) if call.state == "running" else Prepare(call.id)
 
 
 def _needs_answer(conversation: Conversation, *, auto_send: bool) -> bool:
@@ -187,19 +172,3 @@ def last_said(conversation: Conversation) -> Message | None:
         if message.role == "assistant" or is_question(message):
             return message
     return None
-
-
-def _turn(conversation: Conversation) -> tuple[Message, ...]:
-    """Return what came since the last question of the user."""
-    tail = []
-    for message in reversed(conversation.messages):
-        if is_question(message):
-            break
-        tail.append(message)
-    return tuple(reversed(tail))
-
-
-def _calls_tools(message: Message) -> bool:
-    return message.finish in ENDED_WELL and any(
-        call.origin == "model" for call in calls_of(message)
-    )

@@ -16,22 +16,26 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from typing import Any
 
+from nbtools import budget, execution, history, planner, runner
 from nbtools import events as ev
-from nbtools import history, planner, runner
 from nbtools.assembly import Assembly
+from nbtools.budget import Budget
 from nbtools.errors import ProviderError
-from nbtools.executors import Engine
+from nbtools.executors import Engine, Slots, Stopwatch
 from nbtools.messages import (
     ENDED_WELL,
     FINAL,
     Conversation,
     Decision,
+    Limit,
     Message,
     Notice,
+    Progress,
     Request,
+    Status,
     ToolCall,
 )
-from nbtools.outcomes import sentence
+from nbtools.outcomes import ended_at_limit, sentence
 from nbtools.partial import PartialJson
 from nbtools.planner import Ask, Prepare, Recheck, Refuse, Run, Step
 from nbtools.reducer import calls_of, find_call, find_message, reduce
@@ -43,9 +47,6 @@ from nbtools.tools.failure import explain
 FLUSH = 0.055
 """Seconds for which text and argument deltas are joined before they are reduced: as long as the page
 waits for its next message, so that no delta waits twice."""
-
-PARALLEL = 8
-"""How many tools of one chat execute at a time."""
 
 Listener = Callable[[ev.Event, Conversation], object]
 
@@ -78,7 +79,8 @@ class Ring:
         self._count = itertools.count(1)
         self._listeners: list[Listener] = []
         self._tasks: dict[Step, asyncio.Task[None]] = {}
-        self._slots = asyncio.Semaphore(PARALLEL)
+        self._slots = Slots(settings.max_parallel)
+        self._watch = Stopwatch(engine.loop, self._out_of_time)
         self._deltas: list[ev.TextDelta | ev.ArgsDelta] = []
         self._flush_handle: asyncio.Handle | None = None
         self._flushed = 0.0
@@ -175,23 +177,57 @@ class Ring:
     def advance(self) -> None:
         """Start what is next, and come to rest when nothing is."""
         self.flush()
-        limits = self._limits()
-        for step in planner.next_steps(self.conversation, **limits):
+        self._note_limit(budget.reached(budget.turn(self.conversation), self._budget()))
+        for step in self._next_steps():
             if step not in self._tasks:
                 self._start(step)
         self._set_status()
 
-    def _limits(self) -> dict[str, Any]:
-        settings = self.settings
-        return {"max_roundtrips": settings.max_roundtrips, "auto_send": settings.auto_send}
+    def _budget(self) -> Budget:
+        return Budget(roundtrips=self.settings.max_roundtrips, limits=self.settings.limits)
+
+    def _next_steps(self) -> tuple[Step, ...]:
+        auto_send = self.settings.auto_send
+        return planner.next_steps(self.conversation, self._budget(), auto_send=auto_send)
 
     def _set_status(self) -> None:
-        running = bool(self._tasks)
-        status = "running" if running else planner.status(self.conversation, **self._limits())
+        auto_send = self.settings.auto_send
+        status: Status = "running"
+        if not self._tasks:
+            status = planner.status(self.conversation, self._budget(), auto_send=auto_send)
+        if status == "running":
+            self._watch.run(self.settings.limits.seconds)
         if status != self.conversation.status:
             self._apply(ev.StatusChanged(status=status))
         if status != "running":
+            self._watch.pause()
             self._rest()
+
+    def _note_limit(self, limit: Limit) -> None:
+        """Say once in a turn that a limit was reached; from there on the planner closes it."""
+        if not limit or budget.noted(budget.turn(self.conversation)):
+            return
+        reason = self._budget().reason(limit)
+        note = Notice(
+            id=self.new_id("n"),
+            level="warning",
+            text=f"A limit was reached: {reason}",
+            hint="The model may answer once more, without calling anything.",
+            limit=limit,
+        )
+        last = planner.last_said(self.conversation)
+        self._say(note, last.id if last is not None and last.role == "assistant" else None)
+
+    def _out_of_time(self) -> None:
+        """End what runs or waits in this turn; the model may answer once more."""
+        self.flush()
+        self._note_limit("seconds")
+        reason = self._budget().reason("seconds")
+        for call in planner.open_calls(self.conversation):
+            if call.state != "streaming":
+                self._close(call, "limit", reason)
+                self._drop(Run(call.id))
+        self.advance()
 
     def _rest(self) -> None:
         self._live.clear()
@@ -256,7 +292,7 @@ class Ring:
         """Mark where the turn was stopped, so that the planner asks nothing more of the model."""
         self._reply = ""
         last = planner.last_said(self.conversation)
-        steps = planner.next_steps(self.conversation, **self._limits())
+        steps = self._next_steps()
         if last is None or not (steps or planner.is_open(last)):
             return
         message_id = last.id
@@ -286,19 +322,28 @@ class Ring:
 
     async def _prepare(self, call_id: str) -> None:
         call = find_call(self.conversation, call_id)
-        repeated = lambda known, mark: planner.repeated(self.conversation, known, mark)  # noqa: E731
-        self._settle(await runner.prepare(call, self.settings, repeated, self.rules.decide))
+        most = self.settings.limits.repeats
+        repeated = lambda known, mark: budget.repeated(self.conversation, known, mark, most)  # noqa: E731
+        prepared = await runner.prepare(call, self.settings, repeated, self.rules.decide)
+        self._settle(prepared)
+        if isinstance(prepared, ev.CallEnded) and prepared.outcome == "limit":
+            self._note_limit("repeats")
 
     async def _recheck(self, step: Recheck) -> None:
         tool = self.settings.tools[step.shown.tool]
         self._settle(await runner.look_again(step.shown, tool, self.settings, step.decision))
 
     async def _run(self, call_id: str) -> None:
-        async with self._slots:
+        emit = self._emit_from_anywhere
+        tool = self.settings.tools[find_call(self.conversation, call_id).tool]
+
+        def on_wait(text: str) -> None:
+            emit(ev.CallProgressed(call=call_id, progress=Progress(text=text)))
+
+        async with self._slots.one(tool.name, tool.max_parallel, on_wait):
             call = find_call(self.conversation, call_id)
             if call.state == "running":
-                emit = self._emit_from_anywhere
-                self._settle(await runner.run(call, self.settings, emit))
+                self._settle(await execution.run(call, self.settings, emit))
 
     def _settle(self, event: ev.CallWaiting | ev.CallStarted | ev.CallEnded) -> None:
         """Take in how a call goes on, unless something ended it meanwhile."""
@@ -361,7 +406,9 @@ class Ring:
 
     def notice(self, text: str, *, level: Any = "info", message: str | None = None) -> None:
         """Say something to the person, in the last message or in one of its own."""
-        note = Notice(id=self.new_id("n"), level=level, text=text)
+        self._say(Notice(id=self.new_id("n"), level=level, text=text), message)
+
+    def _say(self, note: Notice, message: str | None) -> None:
         if message is not None:
             self.emit(ev.PartAdded(message=message, part=note))
         else:
@@ -379,11 +426,12 @@ class Ring:
     def _close(
         self, call: ToolCall, outcome: Any, reason: str = "", decision: Decision | None = None
     ) -> None:
+        at_work = outcome == "limit" and call.state == "running"
         ended = ev.CallEnded(
             call=call.id,
             outcome=outcome,
             error=reason,
-            told=sentence(outcome, reason),
+            told=ended_at_limit(reason) if at_work else sentence(outcome, reason),
             decision=decision,
             time=time.time(),
         )

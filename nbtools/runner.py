@@ -1,4 +1,4 @@
-"""Carries out steps: one model request, the preparation of one call, one run of a tool.
+"""Carries out steps: one model request, the preparation of one call.
 
 Nothing here changes the conversation: what happens is handed to `emit` as events.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -16,16 +16,15 @@ from nbtools import events as ev
 from nbtools import previews
 from nbtools.assembly import Assembly
 from nbtools.codec import digest, dumps, plain
-from nbtools.display import Figures, bundle, capture, figures, preview, tell, together
+from nbtools.endings import ended
 from nbtools.errors import InvalidArguments, ProviderError, StreamError
-from nbtools.executors import Ended, in_main, in_worker
-from nbtools.frozen import freeze, thaw
+from nbtools.executors import in_worker, is_cancelled
+from nbtools.frozen import freeze
+from nbtools.limits import Limits
 from nbtools.messages import (
     Decision,
     Failure,
-    Json,
     Message,
-    Progress,
     Request,
     ToolCall,
 )
@@ -33,22 +32,15 @@ from nbtools.outcomes import sentence
 from nbtools.partial import parse_arguments
 from nbtools.providers import Provider
 from nbtools.rules import Rule
-from nbtools.tools import PENDING, Result, Tool, ToolContext
-from nbtools.tools.failure import explain, trace
-from nbtools.tools.invoke import invoke
-from nbtools.variables import Variables, takers
+from nbtools.tools import Tool, ToolContext
+from nbtools.tools.failure import explain
+from nbtools.variables import Variables
 
 POLICY_TIMEOUT = 10.0
 """Seconds that an approval policy may take; after that the person is asked."""
 
-_PLAIN = frozenset({str, int, float, bool, type(None)})
-"""Types whose faces cost nothing to write."""
-
 WHOLE = 1 << 30
 """Characters of arguments; nothing of them may be left out, or something else would run."""
-
-LONGEST_OUTPUT = 64_000
-"""Characters that one call may print to its card."""
 
 Policy = bool | Callable[[ToolCall], object] | None
 Handler = Callable[[ToolCall, ToolContext[Any]], object]
@@ -72,6 +64,9 @@ class Settings:
     approval: Policy = None
     on_tool_call: Handler | None = None
     max_roundtrips: int = 5
+    max_parallel: int = 8
+    """How many tools of the chat execute at a time."""
+    limits: Limits = field(default_factory=Limits)
     auto_send: bool = True
     context_limit: int | None = None
     approval_timeout: float | None = None
@@ -108,7 +103,7 @@ async def request(
     except ProviderError as error:
         assembly.fault = error
     except BaseException as error:
-        if _is_cancelled():
+        if is_cancelled():
             raise
         assembly.fault = StreamError(f"The model's provider failed: {explain(error)}")
     end = assembly.end(time.time())
@@ -118,12 +113,6 @@ async def request(
             "The answer broke off before its end.", hint="What had arrived is kept; ask again."
         )
     return assembly.fault
-
-
-def _is_cancelled() -> bool:
-    """Say whether this very task was cancelled; foreign code may raise `CancelledError` too."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
 
 
 def failure(error: ProviderError) -> Failure:
@@ -156,17 +145,17 @@ async def prepare(
     """
     tool = settings.tools.get(call.tool)
     if tool is None:
-        return _ended(call, "unknown", _no_such_tool(call.tool, settings.tools))
+        return ended(call, "unknown", _no_such_tool(call.tool, settings.tools))
     try:
         args = freeze(settings.variables.check(tool, parse_arguments(call.raw)))
     except InvalidArguments as error:
-        return _ended(call, "invalid", error.text)
+        return ended(call, "invalid", error.text)
     except Exception as error:  # noqa: BLE001 - a type of the user's own may raise anything
-        return _ended(call, "invalid", explain(error, tool.errors))
+        return ended(call, "invalid", explain(error, tool.errors))
     known = replace(call, args=args, digest=digest(tool.name, args))
     if again := repeated(known, known.digest):
         reason = f"the same call failed before in the same way ({again}). Do not repeat it."
-        return replace(_ended(call, "limit", reason), args=args)
+        return replace(ended(call, "limit", reason), args=args)
     return await _permitted(known, tool, settings, rule_for(known, tool))
 
 
@@ -237,8 +226,8 @@ def ruled(rule: Rule) -> Decision:
 def refused(call: ToolCall, rule: Rule) -> ev.CallEnded:
     """End a call that a rule refuses."""
     reason = f"A rule refuses it. {rule.reason}".strip()
-    ended = replace(_ended(call, "declined", reason), args=call.args)
-    return replace(ended, told=sentence("declined", reason), decision=ruled(rule))
+    declined = replace(ended(call, "declined", reason), args=call.args)
+    return replace(declined, told=sentence("declined", reason), decision=ruled(rule))
 
 
 def let_run(
@@ -254,7 +243,7 @@ def let_run(
     """
     args = call.args or {}
     if lost := settings.variables.lost(tool, args):
-        return replace(_ended(call, "invalid", lost), decision=decision)
+        return replace(ended(call, "invalid", lost), decision=decision)
     if tool.function is None and settings.on_tool_call is None:
         return ev.CallWaiting(
             call=call.id,
@@ -295,195 +284,9 @@ async def _verdict(policy: Policy, call: ToolCall) -> object:
             said = await in_worker(lambda: policy(call))
             return await said if inspect.isawaitable(said) else said
     except BaseException:
-        if _is_cancelled():
+        if is_cancelled():
             raise
         return True
-
-
-async def run(call: ToolCall, settings: Settings, emit: Emit) -> ev.CallWaiting | ev.CallEnded:
-    """Execute a call that has entered `running`.
-
-    Args:
-        call: The call with the arguments that were shown.
-        settings: The chat's tools and hidden context.
-        emit: Takes progress, output and partial values.
-
-    Returns:
-        The call's end, or `pending(result)` where a person is to answer.
-    """
-    tool = settings.tools[call.tool]
-    sink = Sink(call.id, emit)
-    clock = asyncio.timeout(tool.timeout if tool.thread == "worker" else None)
-    try:
-        with capture(sink), figures() as opened:
-            async with clock:
-                value = await _execute(call, tool, settings, sink, clock)
-            return await _settled(call, value, settings, sink, opened)
-    except (KeyboardInterrupt, SystemExit, Ended) as error:
-        cause = error.cause if isinstance(error, Ended) else error
-        return _ended(call, "cancelled", f"It was ended by {type(cause).__name__}.")
-    except BaseException as error:
-        if _is_cancelled():
-            raise
-        if clock.expired():
-            return _ended(call, "timeout", f"It took over {tool.timeout:g} s.")
-        return _raised(call, tool, error)
-
-
-async def _settled(
-    call: ToolCall, value: object, settings: Settings, sink: Sink, opened: Figures
-) -> ev.CallWaiting | ev.CallEnded:
-    """Write down what a tool returned; what takes time to draw is drawn in a worker thread."""
-    if value is PENDING:
-        return ev.CallWaiting(call=call.id, waiting="result", args=call.args or {})
-    if type(value) in _PLAIN and not opened.used:
-        return kept(finished(call, value, shown=sink.shown), call, value, settings)
-
-    def write() -> ev.CallEnded:
-        return finished(call, value, shown=[*sink.shown, *opened.collect(shown=value)])
-
-    return kept(await in_worker(write), call, value, settings)
-
-
-def finished(
-    call: ToolCall, value: object, *, shown: Sequence[Mapping[str, Json]] = ()
-) -> ev.CallEnded:
-    """Write down a value as the end of its call.
-
-    Args:
-        call: The call.
-        value: What the tool or a person gave; a `Result` brings its own faces.
-        shown: What the function displayed, and the figures that it left open.
-
-    Returns:
-        The end of the call with the value's faces for the page, the person and the model.
-    """
-    faces = value if isinstance(value, Result) else Result(value)
-    return ev.CallEnded(
-        call=call.id,
-        outcome="ok",
-        told=_edited(call) + _told(faces, shown),
-        value=preview(faces.value),
-        display=together([*shown, *_own_display(faces, shown)]),
-        time=time.time(),
-    )
-
-
-def kept(ended: ev.CallEnded, call: ToolCall, value: object, settings: Settings) -> ev.CallEnded:
-    """Keep the Python value of a call, and tell the model its handle if a tool can take it."""
-    value = value.value if isinstance(value, Result) else value
-    handle = settings.variables.results.keep(call, value)
-    if not any(takers(value, settings.tools)):
-        return ended
-    told = f"{ended.told.rstrip()}\n(Kept as {handle!r}: a tool that takes such a value accepts this name.)"
-    return replace(ended, handle=handle, told=told)
-
-
-def _told(faces: Result, shown: Sequence[Mapping[str, Json]]) -> str:
-    if faces.model is None and faces.value is None and shown:
-        return f"Shown to the user: {tell(together(shown))}"
-    return tell(faces.value if faces.model is None else faces.model)
-
-
-def _own_display(faces: Result, shown: Sequence[Mapping[str, Json]]) -> list[Mapping[str, Json]]:
-    if faces.display is not None:
-        return [bundle(faces.display)]
-    return [] if faces.value is None and shown else [bundle(faces.value)]
-
-
-class Sink:
-    """Where a running tool's progress, output and pictures go: to its own card."""
-
-    def __init__(self, call_id: str, emit: Emit) -> None:
-        self._call = call_id
-        self._emit = emit
-        self._printed = 0
-        self.shown: list[Mapping[str, Json]] = []
-
-    def progress(self, fraction: float | None = None, text: str = "") -> None:
-        """Show how far the call is."""
-        progress = Progress(fraction=fraction, text=text)
-        self._emit(ev.CallProgressed(call=self._call, progress=progress))
-
-    def output(self, text: str) -> None:
-        """Show what the function printed, up to `LONGEST_OUTPUT` characters."""
-        room = LONGEST_OUTPUT - self._printed
-        if room <= 0:
-            return
-        self._printed += len(text)
-        shown = text if len(text) <= room else f"{text[:room]}\n… cut here …\n"
-        self._emit(ev.CallProgressed(call=self._call, output=shown))
-
-    def display(self, shown: Mapping[str, Json]) -> None:
-        """Show what the function displayed, below what it displayed before."""
-        self.shown.append(shown)
-        self._emit(ev.CallProgressed(call=self._call, display=together(self.shown)))
-
-    def partial(self, value: object) -> None:
-        """Show a value that is not yet the last."""
-        self._emit(ev.CallProgressed(call=self._call, display=bundle(value)))
-
-
-async def _execute(
-    call: ToolCall,
-    tool: Tool,
-    settings: Settings,
-    sink: Sink,
-    clock: asyncio.Timeout,
-) -> object:
-    context = ToolContext(settings.context, call_id=call.id, on_progress=sink.progress)
-    if tool.function is None and settings.on_tool_call is not None:
-        return await _handle(settings.on_tool_call, call, context)
-
-    def on_wait(text: str) -> None:
-        sink.progress(None, text)
-        if not text and tool.timeout is not None:  # waiting for the main thread is not tool time
-            clock.reschedule(asyncio.get_running_loop().time() + tool.timeout)
-
-    async def in_main_thread(function: Callable[[], Any]) -> Any:
-        return await in_main(function, on_wait=on_wait)
-
-    workers = in_main_thread if tool.thread == "main" else in_worker
-    args = thaw(call.args or {})
-    objects = settings.variables.objects(tool, args)
-    return await invoke(tool, args, context, sink, workers, objects=objects)
-
-
-async def _handle(handler: Handler, call: ToolCall, context: ToolContext[Any]) -> object:
-    """Ask `on_tool_call`; None means that it did not handle the call."""
-    if inspect.iscoroutinefunction(handler):
-        value = await handler(call, context)
-    else:
-        value = await in_worker(lambda: handler(call, context))
-        if inspect.isawaitable(value):
-            value = await value
-    return PENDING if value is None else value
-
-
-def _raised(call: ToolCall, tool: Tool, error: BaseException) -> ev.CallEnded:
-    told = explain(error, tool.errors)
-    shown = explain(error)
-    ended = replace(_ended(call, "failed", shown), trace=trace(error))
-    is_own_words = type(error).__name__ == "ToolError"
-    text = told if is_own_words else sentence("failed", told)
-    return replace(ended, told=_edited(call) + text)
-
-
-def _ended(call: ToolCall, outcome: Any, reason: str) -> ev.CallEnded:
-    return ev.CallEnded(
-        call=call.id,
-        outcome=outcome,
-        error=reason,
-        told=_edited(call) + sentence(outcome, reason),
-        time=time.time(),
-    )
-
-
-def _edited(call: ToolCall) -> str:
-    if call.proposed is None:
-        return ""
-    changed = dumps(plain(dict(call.args or {})))
-    return f"(The user changed the arguments to {changed} before it ran.)\n"
 
 
 def _no_such_tool(name: str, tools: Mapping[str, Tool]) -> str:

@@ -10,6 +10,7 @@ from nbtools import events as ev
 from nbtools import planner, runner
 from nbtools.codec import clean_text
 from nbtools.deciding import Decisions
+from nbtools.endings import finished, kept
 from nbtools.errors import AlreadyDecided, ChatBusy, ChatWaiting, IllegalMove
 from nbtools.messages import (
     FINAL,
@@ -38,7 +39,7 @@ class Session(Decisions):
     def take_up(self) -> None:
         """Begin with a conversation that was saved: nothing is sent or run by itself."""
         last = planner.last_said(self.conversation)
-        under_way = planner.next_steps(self.conversation, **self._limits())
+        under_way = self._next_steps()
         if self.conversation.error is None and (under_way or (last and last.finish == "cut")):
             self._apply(ev.RequestFailed(failure=_BROKE_OFF))
         self._expiry.watch(self.conversation)
@@ -57,6 +58,7 @@ class Session(Decisions):
         self.expect_rest("send")
         direct = self._direct_call(parts)
         self.answer_settings = settings
+        self._watch.reset()
         self.close_open("unanswered")
         message = direct or Message(id=self.new_id("m"), role="user", parts=parts, time=time.time())
         self.error = None
@@ -92,8 +94,9 @@ class Session(Decisions):
             )
             self.emit(ended)
         else:
-            ended = runner.finished(call, value)
-            self.emit(runner.kept(ended, call, value, self.settings))
+            settings = self.settings
+            end = finished(call, value, settings.limits)
+            self.emit(kept(end, call, value, settings.variables, settings.tools))
         self.advance()
 
     def cancel(self, call_id: str) -> None:
@@ -144,8 +147,7 @@ class Session(Decisions):
             names = ", ".join(f"{call.tool} ({call.id})" for call in waiting)
             raise ChatWaiting(f"These calls are open: {names}. Decide or answer them first.")
         if self.conversation.error or planner.unsent(self.conversation):
-            limit = self.settings.max_roundtrips
-            for step in planner.question(self.conversation, max_roundtrips=limit):
+            for step in planner.question(self.conversation):
                 self._start(step)
         self._set_status()
 
@@ -180,6 +182,7 @@ class Session(Decisions):
         """
         self.expect_rest("edit the conversation")
         index = self._question_index(message_id)
+        self._watch.reset()
         self.close_open("unanswered")
         messages = self.conversation.messages
         asked = messages[index]

@@ -39,6 +39,7 @@ from nbtools.frontend import (
     stub_code,
     version_of,
 )
+from nbtools.limits import Limits
 from nbtools.messages import Conversation, File, Message, Part, Status, Usage
 from nbtools.providers import Provider, resolve
 from nbtools.providers.sealing import left_behind
@@ -73,6 +74,8 @@ class Chat(anywidget.AnyWidget):
         approval: True to ask before every call, or a function of the call that returns exactly
             False where it may run. It can make a tool stricter and never looser.
         max_roundtrips: Rounds of tool calls that one message may cause.
+        max_parallel: How many tools of this chat execute at a time.
+        limits: Further limits of the answer to one message, and of what the model is told.
         autosave: A file that the conversation is written to at each rest and before each effect.
         on_tool_call: Answers calls of tools without a function; None means not handled.
         auto_send_tool_results: Whether results go to the model by themselves.
@@ -105,6 +108,8 @@ class Chat(anywidget.AnyWidget):
         context: Any = None,
         approval: Policy = None,
         max_roundtrips: int = 5,
+        max_parallel: int = 8,
+        limits: Limits | None = None,
         autosave: str | Path | None = None,
         on_tool_call: Handler | None = None,
         auto_send_tool_results: bool = True,
@@ -126,6 +131,8 @@ class Chat(anywidget.AnyWidget):
             approval=approval,
             on_tool_call=on_tool_call,
             max_roundtrips=_count("max_roundtrips", max_roundtrips),
+            max_parallel=_count("max_parallel", max_parallel, least=1),
+            limits=limits or Limits(),
             auto_send=auto_send_tool_results,
             context_limit=context_limit,
             approval_timeout=_seconds("approval_timeout", approval_timeout),
@@ -711,7 +718,7 @@ def _seconds(name: str, value: float | None) -> float | None:
     return value
 
 
-def _count(name: str, value: int) -> int:
-    if type(value) is not int or value < 0:
-        raise ValueError(f"{name} is a whole number of 0 or more, not {value!r}.")
+def _count(name: str, value: int, least: int = 0) -> int:
+    if type(value) is not int or value < least:
+        raise ValueError(f"{name} is a whole number of {least} or more, not {value!r}.")
     return value

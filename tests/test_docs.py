@@ -24,7 +24,7 @@ PAGES = sorted([ROOT / "README.md", *DOCS.glob("*.md")])
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 LINK = re.compile(r'\]\(([^)\s]+)\)|src(?:set)?="([^"]+)"')
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-REASONED = ("declined", "timeout", "unanswered")
+REASONED = ("declined", "interrupted", "timeout", "unanswered")
 """Outcomes whose sentence is another one where there is a reason."""
 TOP_LEVEL_AWAIT = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 

@@ -25,6 +25,9 @@ export type Decider = "person" | "python" | "policy" | "rule";
 
 export type Level = "info" | "warning" | "error";
 
+/** What the answer to one message had enough of. */
+export type Limit = "" | "roundtrips" | "calls" | "repeats" | "seconds" | "tokens" | "cost";
+
 /**
  * How a model reply ended; "" while it streams. `cut`: the stream broke. `stopped`: by the user.
  * `failed`: the provider reported an error. Only `stop`, `calls` and `other` ended well.
@@ -165,6 +168,8 @@ export interface Notice {
   hint?: string | undefined;
   /** Whether sending the same request again may help; the page then offers to. */
   retry?: boolean | undefined;
+  /** The limit that it reports. */
+  limit?: Limit | undefined;
 }
 
 export type Part = Text | Reasoning | ToolCall | File | Source | Data | Notice;

@@ -8,13 +8,15 @@ from typing import Any
 from nbtools.codec import dumps
 from nbtools.display.mime import is_bundle, picture_type
 from nbtools.display.pictures import figure_of, pixels
-from nbtools.display.tables import frame_of, preview_frame, tell_frame
+from nbtools.display.tables import COLUMNS_TOLD, ROWS_TOLD, frame_of, preview_frame, tell_frame
 from nbtools.display.text import cut, raised, safe_repr
 from nbtools.messages import Json
 from nbtools.plain import plain
 
 
-def tell(value: object, *, limit: int = 8_000) -> str:
+def tell(
+    value: object, *, limit: int = 8_000, rows: int = ROWS_TOLD, columns: int = COLUMNS_TOLD
+) -> str:
     """Tell the model what a value is; never raises and is never empty.
 
     Text is told as it is, data as strict JSON, tables and arrays by size, type and first
@@ -23,12 +25,15 @@ def tell(value: object, *, limit: int = 8_000) -> str:
     Args:
         value: Anything.
         limit: The most characters; longer text is cut in its middle and says so.
+        rows: Rows of a table.
+        columns: Columns of a table.
 
     Returns:
         Valid text.
     """
     try:
-        told = _told(value, limit)
+        frame = frame_of(value)
+        told = _told(value, limit) if frame is None else tell_frame(frame, rows, columns)
     except Exception as error:  # noqa: BLE001 - the value's own code raised
         told = f"A {type(value).__name__} that cannot be told: it {raised(error)}"
     return cut(told, limit) if told.strip() else "(empty text)"
@@ -67,8 +72,6 @@ def _told(value: object, limit: int) -> str:
         return _told_bytes(memoryview(value))
     if (figure := figure_of(value)) is not None:
         return f"A figure ({pixels(figure)}) was shown to the user."
-    if (frame := frame_of(value)) is not None:
-        return tell_frame(frame)
     if is_bundle(value):
         return _told_bundle(value)
     if is_drawn(value):

@@ -12,8 +12,8 @@ from nbtools.plain import plain
 
 ROWS = 20
 COLUMNS = 20
-_TOLD_ROWS = 10
-_TOLD_COLUMNS = 50
+ROWS_TOLD = 10
+COLUMNS_TOLD = 50
 
 
 def frame_of(value: object) -> Any:
@@ -77,9 +77,9 @@ def _is_record(item: Json) -> bool:
     return isinstance(item, dict) and all(isinstance(value, scalars) for value in item.values())
 
 
-def tell_frame(frame: Any) -> str:
+def tell_frame(frame: Any, rows: int, columns: int) -> str:
     """Describe a frame to the model: its size, its columns with their types, its first rows."""
-    page = frame.iloc[:_TOLD_ROWS, :_TOLD_COLUMNS]
+    page = frame.iloc[:rows, :columns]
     kinds = ", ".join(
         f"{name} ({kind})" for name, kind in zip(page.columns, page.dtypes, strict=True)
     )

@@ -69,6 +69,12 @@ def _run_for_good(loop: asyncio.AbstractEventLoop) -> None:
         return
 
 
+def is_cancelled() -> bool:
+    """Say whether this very task was cancelled; foreign code may raise `CancelledError` too."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
 def running_loop() -> asyncio.AbstractEventLoop | None:
     """Return the loop that runs on this thread, or None."""
     try:

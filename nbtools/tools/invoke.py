@@ -64,7 +64,7 @@ async def invoke(
     Raises:
         BaseException: What the function raised; it must not reach the loop.
     """
-    call = _bound(tool, args, context, objects)
+    call = bound(tool, args, context, objects)
     if tool.thread == "main":
         return await _watched(workers(lambda: _finish(_begin(call, context, sink), sink)), context)
     if tool.kind in ("async", "asyncgen"):
@@ -118,12 +118,13 @@ async def _end(task: asyncio.Task[Any]) -> None:
     await asyncio.wait({task}, timeout=GRACE)
 
 
-def _bound(
+def bound(
     tool: Tool,
     args: Mapping[str, Json],
     context: ToolContext[Any],
     objects: Mapping[str, object] | None,
 ) -> functools.partial[object]:
+    """Give the function of a tool with everything that it is called with."""
     if tool.function is None:
         raise TypeError(f"The tool {tool.name!r} has no function.")
     positional, named = tool.arguments(args, context, objects)

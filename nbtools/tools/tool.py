@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, get_args
+from concurrent.futures import Executor
+from typing import Any, Literal
 
 from nbtools.codec import digest
 from nbtools.errors import InvalidArguments, ToolDefinitionError
@@ -16,14 +17,16 @@ from nbtools.schema.signature import read_signature
 from nbtools.tools.context import ToolContext
 from nbtools.tools.failure import explain
 from nbtools.tools.foresight import Foresight
-
-Approval = bool | Callable[..., object] | None
-"""True asks, False does not, a function decides for each call; None leaves it to the chat."""
-Thread = Literal["worker", "main"]
-Errors = Literal["message", "generic"]
-Parse = Callable[[dict[str, Any]], Mapping[str, Any] | None]
-"""Takes the arguments as they were written; gives those to check, or None to keep them."""
-Kind = Literal["sync", "async", "generator", "asyncgen", "none"]
+from nbtools.tools.settings import (
+    CHECKED,
+    Approval,
+    Errors,
+    Kind,
+    Parse,
+    Thread,
+    check_executor,
+    check_settings,
+)
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -40,8 +43,15 @@ class Tool:
         function: What runs; without one a person or `on_tool_call` gives the result.
         approval: Whether a person has to approve a call.
         destructive: Whether it does what cannot be undone; such a tool asks by default.
-        timeout: Seconds after which a call is given up; None: never.
+        idempotent: Whether a second run does no harm; after its process died it is run again.
+        timeout: Seconds after which a call is given up, all tries together; None: never.
         thread: Where a synchronous function runs; `main` is the kernel's main thread.
+        executor: Where a synchronous function runs instead: any executor, or "process" for a
+            process of its own, which is killed where the call is cancelled.
+        max_parallel: How many of its calls in one chat execute at a time; None: as many as may.
+        retries: How often it is tried again after one of `retry_on`.
+        retry_on: Exceptions after which trying again may help.
+        backoff: Seconds before the second try; each further wait is twice as long.
         render: Draws a call in Python.
         errors: Whether the model is told the message of an exception; `generic` hides it.
         preview: Shows what a call would do while it waits for approval: a function of some or all
@@ -63,8 +73,14 @@ class Tool:
         *,
         approval: Approval = None,
         destructive: bool = False,
+        idempotent: bool = False,
         timeout: float | None = None,
         thread: Thread = "worker",
+        executor: Executor | Literal["process"] | None = None,
+        max_parallel: int | None = None,
+        retries: int = 0,
+        retry_on: tuple[type[Exception], ...] = (),
+        backoff: float = 1.0,
         render: Callable[..., object] | None = None,
         errors: Errors = "message",
         parse: Parse | None = None,
@@ -75,14 +91,21 @@ class Tool:
         self.function = function
         self.approval = approval
         self.destructive = destructive
+        self.idempotent = idempotent
         self.timeout = timeout
         self.thread: Thread = thread
+        self.executor = executor
+        self.max_parallel = max_parallel
+        self.retries = retries
+        self.retry_on = retry_on
+        self.backoff = backoff
         self.render = render
         self.errors: Errors = errors
         self.parse = parse
-        self._check_settings()
+        check_settings(self.name, {name: getattr(self, name) for name in CHECKED})
         self.kind: Kind = _kind(function)
         self._arguments = self._read_arguments(parameters)
+        check_executor(self.name, executor, self.kind, thread, self.hidden or "")
         self.description = self._describe() if description is None else description
         self.parameters = self._arguments.parameters
         self.fingerprint = digest(self.name, self.parameters)
@@ -230,28 +253,6 @@ class Tool:
             return given
         kind = type(given).__name__
         raise InvalidArguments(f"parse of {self.name!r} gave {kind}, expected an object.")
-
-    def _check_settings(self) -> None:
-        policy = self.approval
-        if not (policy is None or isinstance(policy, bool) or callable(policy)):
-            raise self._unfit("approval", policy, "True, False, None or a function")
-        if not isinstance(self.destructive, bool):
-            raise self._unfit("destructive", self.destructive, "True or False")
-        if self.timeout is not None and not (
-            isinstance(self.timeout, int | float) and self.timeout > 0
-        ):
-            raise self._unfit("timeout", self.timeout, "seconds above 0, or None")
-        if self.thread not in get_args(Thread):
-            raise self._unfit("thread", self.thread, "'worker' or 'main'")
-        if self.errors not in get_args(Errors):
-            raise self._unfit("errors", self.errors, "'message' or 'generic'")
-        if not (self.parse is None or callable(self.parse)):
-            raise self._unfit("parse", self.parse, "a function of the arguments, or None")
-
-    def _unfit(self, setting: str, found: object, expected: str) -> ToolDefinitionError:
-        return ToolDefinitionError(
-            f"Tool {self.name!r}: {setting} is {found!r:.80}, expected {expected}."
-        )
 
 
 def _check_function(name: str, function: object) -> None:

@@ -1,0 +1,119 @@
+"""What the answer to one message has spent, and which limit that reaches: pure answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+
+from nbtools.cost import prices
+from nbtools.limits import Limits
+from nbtools.messages import ENDED_WELL, Conversation, Limit, Message, Notice, ToolCall
+from nbtools.reducer import calls_of, is_question
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Budget:
+    """What the answer to one message may spend."""
+
+    roundtrips: int = 5
+    limits: Limits = field(default_factory=Limits)
+
+    def reason(self, limit: Limit) -> str:
+        """Say what was reached, in words for the person and the model."""
+        limits = self.limits
+        texts = {
+            "roundtrips": f"{self.roundtrips} rounds of tool calls in answer to one message.",
+            "calls": f"{limits.calls} tool calls in answer to one message.",
+            "repeats": f"a call that failed {limits.repeats} times in the same way.",
+            "seconds": f"{limits.seconds or 0:g} s of work on one message.",
+            "tokens": f"{limits.tokens} tokens for one message.",
+            "cost": f"a cost of {limits.cost} for one message.",
+        }
+        return texts[limit]
+
+
+def turn(conversation: Conversation) -> tuple[Message, ...]:
+    """Return what came since the last question of the user."""
+    tail = []
+    for message in reversed(conversation.messages):
+        if is_question(message):
+            break
+        tail.append(message)
+    return tuple(reversed(tail))
+
+
+def rounds(messages: Sequence[Message]) -> int:
+    """Count the replies with calls; those that broke off do not count."""
+    return sum(1 for message in messages if _calls(message))
+
+
+def noted(messages: Sequence[Message]) -> Limit:
+    """Return the limit that a turn has reached and that the chat has said, or ""."""
+    return next((limit for message in messages for limit in _limits(message)), "")
+
+
+def closed(messages: Sequence[Message]) -> bool:
+    """Say whether the model has answered once more after a limit was reached."""
+    places = [place for place, message in enumerate(messages) if _limits(message)]
+    after = messages[places[0] + 1 :] if places else ()
+    return any(message.role == "assistant" and message.finish in ENDED_WELL for message in after)
+
+
+def beyond(messages: Sequence[Message], most: int) -> frozenset[str]:
+    """Return the ids of the calls of a turn that are more than `most`, in their order."""
+    calls = [call.id for message in messages for call in _calls(message)]
+    return frozenset(calls[most:])
+
+
+def reached(messages: Sequence[Message], budget: Budget) -> Limit:
+    """Return the limit that a turn has reached by what its messages say, or ""."""
+    limits = budget.limits
+    if rounds(messages) > budget.roundtrips:
+        return "roundtrips"
+    if beyond(messages, limits.calls):
+        return "calls"
+    if limits.tokens is not None and tokens(messages) >= limits.tokens:
+        return "tokens"
+    if limits.cost is not None and _costs(messages, limits.cost):
+        return "cost"
+    return ""
+
+
+def tokens(messages: Sequence[Message]) -> int:
+    """Add up the tokens of a turn, as far as the provider counted them."""
+    used = [message.usage for message in messages if message.usage is not None]
+    return sum(
+        usage.total if usage.total is not None else (usage.input or 0) + (usage.output or 0)
+        for usage in used
+    )
+
+
+def repeated(conversation: Conversation, call: ToolCall, digest: str, repeats: int) -> str:
+    """Return the failure that this call has met `repeats` times in this turn, else ""."""
+    errors = [
+        known.error
+        for message in turn(conversation)
+        for known in calls_of(message)
+        if known.tool == call.tool and known.digest == digest and known.state == "error"
+    ]
+    last = errors[-1] if errors else ""
+    same = len(list(takewhile(lambda error: error == last, reversed(errors))))
+    return last if same >= repeats else ""
+
+
+def _costs(messages: Sequence[Message], most: float) -> bool:
+    """An unknown cost is never taken for nothing."""
+    replies = [message for message in messages if message.finish]
+    amount = prices().cost(replies).amount
+    return bool(replies) and (amount is None or amount >= most)
+
+
+def _limits(message: Message) -> list[Limit]:
+    return [part.limit for part in message.parts if isinstance(part, Notice) and part.limit]
+
+
+def _calls(message: Message) -> list[ToolCall]:
+    if message.finish not in ENDED_WELL:
+        return []
+    return [call for call in calls_of(message) if call.origin == "model"]

@@ -1,0 +1,108 @@
+"""How the end of a call is written down: for the page, for the person, and for the model."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from nbtools import events as ev
+from nbtools.codec import dumps, plain
+from nbtools.display import bundle, preview, tell, together
+from nbtools.limits import Limits
+from nbtools.messages import Json, Outcome, ToolCall
+from nbtools.outcomes import sentence
+from nbtools.tools import Result, Tool
+from nbtools.tools.failure import explain, trace
+from nbtools.variables import Variables, takers
+
+
+def ended(call: ToolCall, outcome: Outcome, reason: str) -> ev.CallEnded:
+    """Write down the end of a call that gave no value.
+
+    Args:
+        call: The call.
+        outcome: What became of it.
+        reason: Why, in words for the person and the model.
+    """
+    return ev.CallEnded(
+        call=call.id,
+        outcome=outcome,
+        error=reason,
+        told=_edited(call) + sentence(outcome, reason),
+        time=time.time(),
+    )
+
+
+def raised(call: ToolCall, tool: Tool, error: BaseException) -> ev.CallEnded:
+    """Write down an exception as the end of a call."""
+    told = explain(error, tool.errors)
+    is_own_words = type(error).__name__ == "ToolError"
+    text = told if is_own_words else sentence("failed", told)
+    failed = ended(call, "failed", explain(error))
+    return replace(failed, trace=trace(error), told=_edited(call) + text)
+
+
+def finished(
+    call: ToolCall,
+    value: object,
+    limits: Limits,
+    *,
+    shown: Sequence[Mapping[str, Json]] = (),
+) -> ev.CallEnded:
+    """Write down a value as the end of its call.
+
+    Args:
+        call: The call.
+        value: What the tool or a person gave; a `Result` brings its own faces.
+        limits: How much the model is told.
+        shown: What the function displayed, and the figures that it left open.
+
+    Returns:
+        The end of the call with the value's faces for the page, the person and the model.
+    """
+    faces = value if isinstance(value, Result) else Result(value)
+    return ev.CallEnded(
+        call=call.id,
+        outcome="ok",
+        told=_edited(call) + _told(faces, shown, limits),
+        value=preview(faces.value),
+        display=together([*shown, *_own_display(faces, shown)]),
+        time=time.time(),
+    )
+
+
+def kept(
+    end: ev.CallEnded,
+    call: ToolCall,
+    value: object,
+    variables: Variables,
+    tools: Mapping[str, Tool],
+) -> ev.CallEnded:
+    """Keep the Python value of a call, and tell the model its handle if a tool can take it."""
+    value = value.value if isinstance(value, Result) else value
+    handle = variables.results.keep(call, value)
+    if not any(takers(value, tools)):
+        return end
+    note = f"(Kept as {handle!r}: a tool that takes such a value accepts this name.)"
+    return replace(end, handle=handle, told=f"{end.told.rstrip()}\n{note}")
+
+
+def _told(faces: Result, shown: Sequence[Mapping[str, Json]], limits: Limits) -> str:
+    bounds = {"limit": limits.told, "rows": limits.rows, "columns": limits.columns}
+    if faces.model is None and faces.value is None and shown:
+        return f"Shown to the user: {tell(together(shown), **bounds)}"
+    return tell(faces.value if faces.model is None else faces.model, **bounds)
+
+
+def _own_display(faces: Result, shown: Sequence[Mapping[str, Json]]) -> list[Mapping[str, Json]]:
+    if faces.display is not None:
+        return [bundle(faces.display)]
+    return [] if faces.value is None and shown else [bundle(faces.value)]
+
+
+def _edited(call: ToolCall) -> str:
+    if call.proposed is None:
+        return ""
+    changed = dumps(plain(dict(call.args or {})))
+    return f"(The user changed the arguments to {changed} before it ran.)\n"

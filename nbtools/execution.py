@@ -1,0 +1,183 @@
+"""Carries out one call that has entered `running`: where it runs, for how long, how often."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import itertools
+from collections.abc import Callable, Mapping
+from concurrent.futures import BrokenExecutor
+from typing import Any
+
+from nbtools import events as ev
+from nbtools.display import Figures, bundle, capture, figures, together
+from nbtools.endings import ended, finished, kept, raised
+from nbtools.executors import Ended, in_executor, in_main, in_process, in_worker, is_cancelled
+from nbtools.frozen import thaw
+from nbtools.messages import Json, Progress, ToolCall
+from nbtools.runner import Emit, Handler, Settings
+from nbtools.tools import PENDING, Tool, ToolContext
+from nbtools.tools.failure import explain
+from nbtools.tools.invoke import bound, invoke
+
+LONGEST_OUTPUT = 64_000
+"""Characters that one call may print to its card."""
+
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+"""Types whose faces cost nothing to write."""
+
+
+async def run(call: ToolCall, settings: Settings, emit: Emit) -> ev.CallWaiting | ev.CallEnded:
+    """Execute a call that has entered `running`.
+
+    Args:
+        call: The call with the arguments that were shown.
+        settings: The chat's tools and hidden context.
+        emit: Takes progress, output and partial values.
+
+    Returns:
+        The call's end, or `pending(result)` where a person is to answer.
+    """
+    tool = settings.tools[call.tool]
+    sink = Sink(call.id, emit)
+    clock = asyncio.timeout(tool.timeout if tool.thread == "worker" else None)
+    try:
+        with capture(sink), figures() as opened:
+            async with clock:
+                value = await _Run(call, tool, settings, sink, clock).value()
+            return await _settled(call, value, settings, sink, opened)
+    except (KeyboardInterrupt, SystemExit, Ended) as error:
+        cause = error.cause if isinstance(error, Ended) else error
+        return ended(call, "cancelled", f"It was ended by {type(cause).__name__}.")
+    except BrokenExecutor:
+        return ended(call, "interrupted", "The process that ran it died.")
+    except BaseException as error:
+        if is_cancelled():
+            raise
+        if clock.expired():
+            return ended(call, "timeout", f"It took over {tool.timeout:g} s.")
+        return raised(call, tool, error)
+
+
+async def _settled(
+    call: ToolCall, value: object, settings: Settings, sink: Sink, opened: Figures
+) -> ev.CallWaiting | ev.CallEnded:
+    """Write down what a tool returned; what takes time to draw is drawn in a worker thread."""
+    if value is PENDING:
+        return ev.CallWaiting(call=call.id, waiting="result", args=call.args or {})
+
+    def write() -> ev.CallEnded:
+        shown = [*sink.shown, *opened.collect(shown=value)]
+        return finished(call, value, settings.limits, shown=shown)
+
+    costs_nothing = type(value) in _PLAIN and not opened.used
+    end = write() if costs_nothing else await in_worker(write)
+    return kept(end, call, value, settings.variables, settings.tools)
+
+
+class _Run:
+    """One run of a tool, with its further tries."""
+
+    def __init__(
+        self,
+        call: ToolCall,
+        tool: Tool,
+        settings: Settings,
+        sink: Sink,
+        clock: asyncio.Timeout,
+    ) -> None:
+        self._call = call
+        self._tool = tool
+        self._settings = settings
+        self._sink = sink
+        self._clock = clock
+
+    async def value(self) -> object:
+        """Run the tool until it gives a value, or fails once more than it may."""
+        died = False
+        for attempt in itertools.count(1):
+            try:
+                return await self._once()
+            except BrokenExecutor:
+                if died or not self._tool.idempotent:
+                    raise
+                died = True
+                self._sink.progress(None, "Runs again: the process that ran it died.")
+            except self._tool.retry_on as error:
+                if attempt > self._tool.retries:
+                    raise
+                await self._wait(attempt, error)
+        raise AssertionError  # the loop has no end
+
+    async def _wait(self, attempt: int, error: BaseException) -> None:
+        tries, seconds = self._tool.retries + 1, self._tool.backoff * 2 ** (attempt - 1)
+        text = f"Try {attempt + 1} of {tries} in {seconds:g} s, after {explain(error)}"
+        self._sink.progress(None, text)
+        await asyncio.sleep(seconds)
+
+    async def _once(self) -> object:
+        tool, call, settings = self._tool, self._call, self._settings
+        context = ToolContext(settings.context, call_id=call.id, on_progress=self._sink.progress)
+        if tool.function is None and settings.on_tool_call is not None:
+            return await _handle(settings.on_tool_call, call, context)
+        args = thaw(call.args or {})
+        objects = settings.variables.objects(tool, args)
+        if tool.executor == "process":
+            return await in_process(bound(tool, args, context, objects))
+        if tool.executor is not None:
+            return await in_executor(tool.executor, bound(tool, args, context, objects))
+        workers = self._in_main if tool.thread == "main" else in_worker
+        return await invoke(tool, args, context, self._sink, workers, objects=objects)
+
+    async def _in_main(self, function: Callable[[], Any]) -> Any:
+        return await in_main(function, on_wait=self._on_wait)
+
+    def _on_wait(self, text: str) -> None:
+        self._sink.progress(None, text)
+        timeout = self._tool.timeout
+        if not text and timeout is not None:  # waiting for the main thread is not tool time
+            self._clock.reschedule(asyncio.get_running_loop().time() + timeout)
+
+
+async def _handle(handler: Handler, call: ToolCall, context: ToolContext[Any]) -> object:
+    """Ask `on_tool_call`; None means that it did not handle the call."""
+    if inspect.iscoroutinefunction(handler):
+        value = await handler(call, context)
+    else:
+        value = await in_worker(lambda: handler(call, context))
+        if inspect.isawaitable(value):
+            value = await value
+    return PENDING if value is None else value
+
+
+class Sink:
+    """Where a running tool's progress, output and pictures go: to its own card."""
+
+    def __init__(self, call_id: str, emit: Emit) -> None:
+        self._call = call_id
+        self._emit = emit
+        self._printed = 0
+        self.shown: list[Mapping[str, Json]] = []
+
+    def progress(self, fraction: float | None = None, text: str = "") -> None:
+        """Show how far the call is."""
+        progress = Progress(fraction=fraction, text=text)
+        self._emit(ev.CallProgressed(call=self._call, progress=progress))
+
+    def output(self, text: str) -> None:
+        """Show what the function printed, up to `LONGEST_OUTPUT` characters."""
+        room = LONGEST_OUTPUT - self._printed
+        if room <= 0:
+            return
+        self._printed += len(text)
+        shown = text if len(text) <= room else f"{text[:room]}\n… cut here …\n"
+        self._emit(ev.CallProgressed(call=self._call, output=shown))
+
+    def display(self, shown: Mapping[str, Json]) -> None:
+        """Show what the function displayed, below what it displayed before."""
+        self.shown.append(shown)
+        self._emit(ev.CallProgressed(call=self._call, display=together(self.shown)))
+
+    def partial(self, value: object) -> None:
+        """Show a value that is not yet the last."""
+        self._emit(ev.CallProgressed(call=self._call, display=bundle(value)))
