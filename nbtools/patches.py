@@ -46,12 +46,12 @@ def write_message(message: Message, outsource: Outsource) -> Any:
 
 
 def write_part(part: Part, outsource: Outsource) -> Any:
-    """Write a part as the page takes it: without what only the model or Python needs."""
+    """Write a part as the page takes it: arguments once, as text while they stream."""
     if not isinstance(part, ToolCall):
         return encode(part)
     raw = part.raw if part.state == "streaming" or part.args is None else ""
     args = None if part.state == "streaming" else part.args  # the page parses `raw` itself
-    written = encode(replace(part, raw=raw, args=args, told=""))
+    written = encode(replace(part, raw=raw, args=args))
     if part.preview is not None:
         written["preview"]["display"] = outsource(part.preview.display)
     for face in ("display", "drawn"):

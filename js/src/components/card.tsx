@@ -10,9 +10,11 @@ import { Body } from "./body";
 import { CommandButton, CommandStatus } from "./controls";
 import { Output } from "./display";
 import { Duration } from "./duration";
+import { Foresight } from "./foresight";
 import { Icon, type IconName } from "./icons";
 import { Pending } from "./pending";
 import { Plain } from "./plain";
+import { Ruled } from "./ruled";
 import { memo, useTopic, useView } from "./view";
 
 /** One tool call. */
@@ -28,7 +30,9 @@ export const Card = memo(({ node }: { node: CallNode }) => {
       <Head node={node} />
       <OpenArguments node={node} />
       <Changes node={node} />
+      <Foresight call={call} />
       <Body node={node} />
+      <Ruled call={call} />
       <Folds node={node} />
       <Controls node={node} />
     </section>
@@ -92,6 +96,7 @@ function Folds({ node }: { node: CallNode }) {
       )}
       <FoldedText title="Output" text={call.output} open={!ended} />
       <FoldedText title="Traceback" text={call.trace} />
+      {ended && <FoldedText title="Told to the model" text={call.told} />}
       {ended && <Ended node={node} />}
     </div>
   );

@@ -63,6 +63,8 @@ function isWriting({ message, part }: PartNode): boolean {
 function ReasoningView({ node }: { node: PartNode }) {
   useTopic(node.message.topic);
   const [open, setOpen] = useState(false);
+  const text = "text" in node.part ? node.part.text : "";
+  if (!text && !isWriting(node)) return null; // its sealed form is the provider's affair
   return (
     <details class="reasoning" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>{isWriting(node) ? "Thinking…" : "Thought"}</summary>
