@@ -71,8 +71,8 @@ class Prices:
             label: Its label, such as "openai:gpt-5.1-2025-11-13"; a date at its end is left out
                 where the dated name is not in the table.
         """
-        vendor, _, name = label.partition(":")
-        label = f"{_SAME.get(vendor, vendor)}:{name}"
+        vendor, colon, name = label.partition(":")
+        label = f"{_SAME.get(vendor, vendor)}{colon}{name}"
         return self._models.get(label) or self._models.get(_DATED.sub("", label))
 
     def cost(self, messages: Iterable[Message]) -> Cost:
