@@ -99,6 +99,7 @@ def dumps(value: Json) -> str:
 
 # Made once: `json.dumps` makes an encoder for every call with options.
 _compact = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+_sorted = json.JSONEncoder(sort_keys=True, allow_nan=False, default=dict).encode
 
 
 def digest(tool: str, args: Mapping[str, Json]) -> str:
@@ -111,8 +112,7 @@ def digest(tool: str, args: Mapping[str, Json]) -> str:
     Returns:
         16 hexadecimal characters; the order of keys does not matter.
     """
-    text = json.dumps([tool, args], sort_keys=True, allow_nan=False, default=dict)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return hashlib.sha256(_sorted([tool, args]).encode()).hexdigest()[:16]
 
 
 _ATOMS = frozenset({str, int, float, bool, type(None), dict})

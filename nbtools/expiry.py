@@ -10,6 +10,8 @@ from nbtools import events as ev
 from nbtools.messages import Conversation, ToolCall
 from nbtools.planner import open_calls
 
+_DECIDED = (ev.CallWaiting, ev.CallStarted, ev.CallEnded)
+
 
 class Expiry:
     """Watch the calls that wait, on the engine's loop.
@@ -28,7 +30,7 @@ class Expiry:
 
     def note(self, event: ev.Event, conversation: Conversation) -> None:
         """Look whether a call began or ceased to wait."""
-        if isinstance(event, ev.CallWaiting | ev.CallStarted | ev.CallEnded):
+        if isinstance(event, _DECIDED):
             self.watch(conversation)
 
     def watch(self, conversation: Conversation) -> None:

@@ -54,7 +54,9 @@ class Registry:
     @property
     def draws(self) -> bool:
         """Whether any renderer is a Python one."""
-        return any(not isinstance(known, JavaScriptRenderer) for known in self._all().values())
+        own = (tool.render for tool in self.tools.values() if tool.render is not None)
+        every = (*own, *self._chosen.values())
+        return any(not isinstance(known, JavaScriptRenderer) for known in every)
 
     def describe(self) -> dict[str, RendererReference]:
         """Write the renderers as the page reads them: the field `renderers` of the snapshot."""
