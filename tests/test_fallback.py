@@ -124,6 +124,17 @@ def test_a_chain_is_named_by_its_models():
     assert chain.host == "api.openai.com, api.anthropic.com"
 
 
+def test_a_tool_that_one_of_them_cannot_be_told_of_is_named():
+    @nb.tool
+    def tag(extra: dict[str, float]) -> str:
+        """Tag a row."""
+        return str(extra)
+
+    chain = nb.Fallback("openai:gpt-5.1", "gemini:gemini-2.5-flash")
+    with pytest.raises(nb.ToolDefinitionError, match="'tag'.*'extra'"):
+        chain.check([tag.spec])
+
+
 def test_one_model_is_no_chain():
     with pytest.raises(ValueError, match="two models or more, and was given 1"):
         nb.Fallback("openai:gpt-5.1")
