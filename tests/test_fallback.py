@@ -131,7 +131,7 @@ def test_a_tool_that_one_of_them_cannot_be_told_of_is_named():
         return str(extra)
 
     chain = nb.Fallback("openai:gpt-5.1", "gemini:gemini-2.5-flash")
-    with pytest.raises(nb.ToolDefinitionError, match="'tag'.*'extra'"):
+    with pytest.raises(nb.ToolDefinitionError, match=r"'tag'.*'extra'"):
         chain.check([tag.spec])
 
 

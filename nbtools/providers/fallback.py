@@ -45,11 +45,6 @@ class Fallback(Provider):
         for provider in self.providers:
             provider.check(tools)
 
-    def check(self, tools: Sequence[ToolSpec]) -> None:
-        """Make sure that each of the models can be told of these tools; see `Provider.check`."""
-        for provider in self.providers:
-            provider.check(tools)
-
     async def stream(
         self, request: Request, *, on_wait: OnWait | None = None
     ) -> AsyncGenerator[Sequence[ModelEvent], None]:
