@@ -7,6 +7,16 @@ import { useTheme } from "./themes";
 
 type Callback = (...parameters: unknown[]) => void;
 
+const COVERED = {
+  mark: "m1",
+  lines: [
+    'Allow without asking drop_rows where table is "orders" and where is "amount <= 0" and nothing else is given, in this chat, for 10 minutes.',
+    "Of 3 earlier calls of drop_rows in this chat it covers 2, 1 of them declined.",
+    "This tool is marked as destructive.",
+    "It covers the tool as it is now: with other parameters it is asked about.",
+  ],
+};
+
 /** Answers each command, and plays what the page asks for through `window.play`. */
 class StandIn implements WidgetModel {
   readonly sent: CommandMessage[] = [];
@@ -32,7 +42,8 @@ class StandIn implements WidgetModel {
     const message = content as CommandMessage;
     this.sent.push(message);
     const silent = this.kernel === "gone" || (this.kernel === "busy" && message.command !== "view");
-    if (!silent) queueMicrotask(() => this.say({ acks: [{ ack: message.id, ok: true }] }));
+    const value = message.command === "allow" && !message.mark ? COVERED : undefined;
+    if (!silent) queueMicrotask(() => this.say({ acks: [{ ack: message.id, ok: true, value }] }));
   }
 
   say(message: PythonMessage): void {
@@ -71,6 +82,12 @@ const snapshot: Snapshot = {
     },
     { name: "plot", description: "Draw a column over time." },
     { name: "head", description: "Show the first rows of a table." },
+  ],
+  rules: [
+    {
+      id: "r-1",
+      text: 'Allow without asking drop_rows where table is "orders", in this chat, until it is taken back.',
+    },
   ],
 };
 const main = document.querySelector("main") as HTMLElement;

@@ -139,6 +139,64 @@ export const STORIES: Record<string, Conversation> = {
       ),
     ],
   },
+  batch: {
+    status: "waiting",
+    messages: [
+      user("u1", "Give the new colleagues access."),
+      answer(
+        "a1",
+        [
+          ...["ann@example.org", "bob@example.org", "cy@example.org"].map((who, place) =>
+            pending(`b${place}`, {
+              tool: "grant_access",
+              digest: `d${place}`,
+              args: {
+                user: who,
+                role: place === 1 ? "owner" : "reader",
+                days: 30 * (place + 1),
+                folders: ["/reports", "/orders/2024"],
+              },
+            }),
+          ),
+        ],
+        { finish: "calls" },
+      ),
+    ],
+  },
+  ruled: {
+    status: "waiting",
+    messages: [
+      user("u1", "Drop what is not paid."),
+      answer(
+        "a1",
+        [
+          done("c0", { decision: { approved: true, by: "rule", rule: "r-1" } }),
+          failed("c1", "declined", "A rule refuses it. Never drop whole tables."),
+          pending("c2", {
+            destructive: true,
+            expires: Date.now() / 1000 + 272,
+            preview: {
+              mark: "m1",
+              note: "What this call would do has changed since it was shown. Nothing was run: look again.",
+              display: {
+                "application/vnd.nbtools.table+json": {
+                  columns: ["", "region", "amount", "paid"],
+                  rows: [
+                    [12, "north", 120, false],
+                    [40, "south", 80, false],
+                    [77, "east", 64, false],
+                  ],
+                  note: "37 rows; shown: 3",
+                },
+                "text/plain": "37 rows",
+              },
+            },
+          }),
+        ],
+        { finish: "calls" },
+      ),
+    ],
+  },
   waiting: {
     status: "waiting",
     messages: [

@@ -23,6 +23,16 @@ export function Duration({ started, ended, running }: DurationProps) {
   return <span class="duration">{running ? spent(Math.floor(seconds)) : spent(seconds)}</span>;
 }
 
+/** Says when a call ends that nobody decides about. */
+export function Expiry({ at }: { at: number }) {
+  const [now, setNow] = useState(() => Date.now() / 1000);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now() / 1000), 1000);
+    return () => clearInterval(timer);
+  }, [at]);
+  return <span class="duration">expires in {spent(Math.max(0, Math.ceil(at - now)))}</span>;
+}
+
 /** Writes a number of seconds. */
 export function spent(seconds: number): string {
   if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;

@@ -7,6 +7,7 @@ import type { MessageNode } from "../store";
 import { Button, CommandButton, CommandStatus } from "./controls";
 import { Icon } from "./icons";
 import { PartView, Sources } from "./parts";
+import { Together } from "./together";
 import { memo, useHere, useKept, useTopic, useView } from "./view";
 
 /** A message of the user or of the model. */
@@ -20,27 +21,13 @@ export const MessageView = memo(({ node }: { node: MessageNode }) => {
       {node.parts.map((part) => (
         <PartView key={part.part.id} node={part} />
       ))}
-      <Decided node={node} />
+      <Together node={node} />
       <Sources nodes={node.parts} />
       <Ending finish={node.head.finish} />
       <MessageActions node={node} onEdit={() => setEditing(true)} />
     </article>
   );
 });
-
-/** Says how many of several calls that wait together are decided. */
-function Decided({ node }: { node: MessageNode }) {
-  const asked = node.calls.filter(
-    ({ part }) => part.waiting === "approval" || (part.decision && part.decision.by !== "policy"),
-  );
-  const waiting = asked.filter(({ part }) => part.waiting === "approval").length;
-  if (asked.length < 2 || !waiting) return null;
-  return (
-    <p class="decided" role="status">
-      {asked.length - waiting} of {asked.length} decided
-    </p>
-  );
-}
 
 const ENDINGS: Partial<Record<Finish, string>> = {
   length: "The answer was cut off: it reached the length limit.",

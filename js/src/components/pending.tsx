@@ -3,10 +3,13 @@
 import type { Json } from "../protocol";
 import type { CallNode } from "../store";
 import { Button, CommandStatus } from "./controls";
+import { Expiry } from "./duration";
 import { isPlainEnter, JsonField, readObject, readValue, useFocus } from "./field";
+import { Lasting } from "./lasting";
+import { approvalOf, isWhole } from "./shown";
 import { useHere, useKept, useView } from "./view";
 
-type Editing = "" | "edit" | "decline";
+type Editing = "" | "edit" | "decline" | "lasting";
 
 /** The controls of a call that waits. */
 export function Pending({ node }: { node: CallNode }) {
@@ -16,6 +19,7 @@ export function Pending({ node }: { node: CallNode }) {
   const close = () => setEditing("");
   if (editing === "decline") return <Decline node={node} onClose={close} />;
   if (editing === "edit") return <Edit node={node} onClose={close} />;
+  if (editing === "lasting") return <Lasting node={node} onClose={close} />;
   if (node.part.waiting === "result") return <Answer node={node} onEdit={setEditing} />;
   return <Approval node={node} onEdit={setEditing} />;
 }
@@ -38,14 +42,14 @@ interface ChoiceProps {
 
 function useDecision(node: CallNode) {
   const { store } = useView();
-  const { id, digest } = node.part;
+  const { id } = node.part;
   const sent = store.commands.sent(id) !== undefined;
   return {
     sent,
     rejection: store.commands.rejection(id),
     dismiss: () => store.commands.dismiss(id),
     approve: (args?: { [name: string]: Json }) => {
-      const approval = { command: "approve", call: id, approved: true, digest } as const;
+      const approval = { command: "approve", ...approvalOf(node.part) } as const;
       return store.run(args ? { ...approval, args } : approval, id);
     },
     decline: (reason: string) => store.run({ command: "decline", call: id, reason }, id),
@@ -55,8 +59,8 @@ function useDecision(node: CallNode) {
 
 function Approval({ node, onEdit }: ChoiceProps) {
   const { sent, approve } = useDecision(node);
-  const { id, tool, digest, destructive } = node.part;
-  const whole = digest !== "" && node.part.args !== null;
+  const { id, tool, destructive, expires } = node.part;
+  const whole = isWhole(node.part);
   const look = destructive ? "danger" : "primary";
   return (
     <div class="actions">
@@ -73,7 +77,16 @@ function Approval({ node, onEdit }: ChoiceProps) {
       <Button label={`Decline ${tool}`} disabled={sent} onPress={() => onEdit("decline")}>
         Decline
       </Button>
+      <Button
+        look="quiet"
+        label={`Always allow ${tool} …`}
+        disabled={sent || !whole}
+        onPress={() => onEdit("lasting")}
+      >
+        Always allow …
+      </Button>
       <CommandStatus subject={id} />
+      {expires !== null && <Expiry at={expires} />}
     </div>
   );
 }
@@ -113,13 +126,16 @@ function Decline({ node, onClose }: PanelProps) {
 
 function Edit({ node, onClose }: PanelProps) {
   const { sent, approve, rejection, dismiss } = useDecision(node);
-  const { id, tool, args } = node.part;
+  const { id, tool, args, preview } = node.part;
   const [text, setText] = useKept(`edit:${id}`, JSON.stringify(args ?? {}, null, 2));
   const [problem, setProblem] = useKept(`problem:${id}`, "");
   const apply = () => {
     const read = readObject(text);
     setProblem(typeof read === "string" ? read : "");
-    if (typeof read !== "string") void approve(read);
+    if (typeof read === "string") return;
+    const accepted = approve(read);
+    // What the changed call would do is shown first; it is approved from there.
+    if (preview) void accepted.then((taken) => taken && onClose());
   };
   const type = (value: string) => {
     setText(value);
@@ -137,9 +153,20 @@ function Edit({ node, onClose }: PanelProps) {
         onType={type}
       />
       <div class="actions">
-        <Button look="primary" label={`Apply and approve ${tool}`} disabled={sent} onPress={apply}>
-          Apply &amp; approve
-        </Button>
+        {preview ? (
+          <Button look="primary" label={`Apply to ${tool}`} disabled={sent} onPress={apply}>
+            Apply &amp; look again
+          </Button>
+        ) : (
+          <Button
+            look="primary"
+            label={`Apply and approve ${tool}`}
+            disabled={sent}
+            onPress={apply}
+          >
+            Apply &amp; approve
+          </Button>
+        )}
         <Button
           disabled={sent}
           onPress={() => {

@@ -10,6 +10,7 @@ import type {
   Command,
   CommandMessage,
   Failure,
+  Json,
   PatchMessage,
   PythonMessage,
   Snapshot,
@@ -89,12 +90,24 @@ export class ChatStore {
       get tools() {
         return copy.tools;
       },
+      get rules() {
+        return copy.rules;
+      },
     };
   }
 
   /** Sends a command; the promise says whether Python accepted it. */
-  run(command: Command, subject: string): Promise<boolean> {
-    const answered = this.commands.send(command, subject);
+  async run(command: Command, subject: string): Promise<boolean> {
+    return (await this.#send(command, subject))?.ok === true;
+  }
+
+  /** Sends a command that asks for something; the promise gives it, or nothing. */
+  async ask(command: Command, subject: string): Promise<Json | undefined> {
+    return (await this.#send(command, subject))?.value;
+  }
+
+  #send(command: Command, subject: string): Promise<Ack | undefined> {
+    const answered = this.commands.ask(command, subject);
     const id = this.commands.lastId;
     this.presence.watch(id, () => this.commands.isUnanswered(id));
     return answered;
@@ -108,7 +121,7 @@ export class ChatStore {
 
   /** Takes a whole state: at the start, as the answer to `sync`, or because Python pushed it. */
   take(snapshot: Snapshot): void {
-    const { conversation, seq, model, renderers, tools } = snapshot;
+    const { conversation, seq, model, renderers, tools, rules } = snapshot;
     const known = snapshot.boot === this.#address.boot && snapshot.chat === this.#address.chat;
     if (known && seq < this.#sequence.seq) return;
     if (!known) this.#moveTo(snapshot);
@@ -116,6 +129,7 @@ export class ChatStore {
       model: model ?? null,
       renderers: renderers ?? null,
       tools: tools ?? null,
+      rules: rules ?? null,
     });
     this.#apply(this.#sequence.restart(seq));
     this.#settleSync();

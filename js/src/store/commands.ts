@@ -15,7 +15,7 @@ export interface Unanswered {
   readonly message: CommandMessage;
   /** What it is about: the id of a call or message, or the name of a place on the page. */
   readonly subject: string;
-  readonly resolve: (accepted: boolean) => void;
+  readonly resolve: (answer: Ack | undefined) => void;
 }
 
 /** The conversation and the kernel that commands are meant for. */
@@ -37,10 +37,15 @@ export class Commands {
   ) {}
 
   /** Sends a command; the promise says whether Python accepted it. */
-  send(command: Command, subject: string): Promise<boolean> {
+  async send(command: Command, subject: string): Promise<boolean> {
+    return (await this.ask(command, subject))?.ok === true;
+  }
+
+  /** Sends a command; the promise gives the answer, and nothing where the kernel went away. */
+  ask(command: Command, subject: string): Promise<Ack | undefined> {
     const message = this.#address(command);
     this.#rejections.delete(subject);
-    const answered = new Promise<boolean>((resolve) => {
+    const answered = new Promise<Ack | undefined>((resolve) => {
       this.#unanswered.set(message.id, { message, subject, resolve });
     });
     this.changed(subject);
@@ -59,7 +64,7 @@ export class Commands {
     if (!waiting) return false;
     this.#unanswered.delete(ack.ack);
     if (!ack.ok) this.#reject(waiting, ack.error ?? "invalid", ack.text ?? "", ack.field ?? "");
-    waiting.resolve(ack.ok);
+    waiting.resolve(ack);
     this.changed(waiting.subject);
     return true;
   }
@@ -74,7 +79,7 @@ export class Commands {
     for (const [id, waiting] of [...this.#unanswered]) {
       this.#unanswered.delete(id);
       this.#reject(waiting, "foreign", "The kernel was restarted before it answered.", "");
-      waiting.resolve(false);
+      waiting.resolve(undefined);
       this.changed(waiting.subject);
     }
   }

@@ -15,6 +15,7 @@ import type {
   Op,
   Part,
   RendererReference,
+  RuleReference,
   Settings,
   Status,
   ToolReference,
@@ -40,6 +41,7 @@ export class Copy {
   model: ModelLabel = { label: "" };
   renderers: { [name: string]: RendererReference } = {};
   tools: ToolReference[] = [];
+  rules: RuleReference[] = [];
   /** Called when the state of a call changes. */
   onCall: (before: FilledCall | undefined, after: FilledCall) => void = () => {};
   /** Called when the status changes. */
@@ -75,7 +77,7 @@ export class Copy {
     for (const { head } of [...this.messages]) if (!kept.has(head.id)) this.#remove(head.id);
     for (const message of messages) this.#putMessage(message);
     sortLike(messages, this.messages, ({ head }) => head.id);
-    this.#set({ model: null, renderers: null, tools: null, ...settings });
+    this.#set({ model: null, renderers: null, tools: null, rules: null, ...settings });
     this.#set({ status: conversation.status ?? "ready", error: conversation.error ?? null });
   }
 
@@ -184,6 +186,7 @@ export class Copy {
     if (settings.model !== undefined) this.model = settings.model ?? { label: "" };
     if (settings.renderers !== undefined) this.#setRenderers(settings.renderers ?? {});
     if (settings.tools !== undefined) this.tools = settings.tools ?? [];
+    if (settings.rules !== undefined) this.rules = settings.rules ?? [];
     this.frame.touch(this.shell);
   }
 

@@ -1,6 +1,7 @@
 /** All style sheets of a chat as one text; later ones win. */
 
 import adapt from "./adapt.css";
+import approvals from "./approvals.css";
 import argumentTable from "./arguments.css";
 import body from "./body.css";
 import card from "./card.css";
@@ -21,6 +22,7 @@ export const STYLES = [
   controls,
   card,
   argumentTable,
+  approvals,
   body,
   composer,
   prose,
