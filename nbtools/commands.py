@@ -108,6 +108,8 @@ class Cancel:
 
     command: Literal["cancel"] = "cancel"
     call: str
+    after: float | None = None
+    """Seconds that it may still take; None ends it now."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -298,6 +300,8 @@ def _fits(value: object, hint: Any) -> bool:
         return isinstance(value, dict) and all(isinstance(key, str) for key in value)
     if origin is list:
         return isinstance(value, list) and all(isinstance(item, dict) for item in value)
+    if hint is float:
+        return type(value) in (int, float)
     # Exact types: True is an int to isinstance, and 1 must never pass for an approval.
     return type(value) is hint
 

@@ -65,7 +65,7 @@ _ACTIONS: Mapping[type[Any], Callable[[Session, Any], object]] = {
     cmd.Decide: lambda session, said: session.decide(said.verdicts),
     cmd.Revoke: _revoke,
     cmd.Answer: lambda session, said: session.answer(said.call, value=said.value),
-    cmd.Cancel: lambda session, said: session.cancel(said.call),
+    cmd.Cancel: lambda session, said: session.cancel(said.call, said.after),
     cmd.Rerun: lambda session, said: session.rerun(said.call, said.args),
     cmd.Resend: lambda session, _: session.resume(),
     cmd.Stop: lambda session, _: session.stop(),

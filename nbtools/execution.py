@@ -7,7 +7,7 @@ import inspect
 import itertools
 from collections.abc import Callable, Mapping
 from concurrent.futures import BrokenExecutor
-from typing import Any
+from typing import Any, Protocol
 
 from nbtools import events as ev
 from nbtools.display import Figures, bundle, capture, figures, together
@@ -27,13 +27,26 @@ _PLAIN = frozenset({str, int, float, bool, type(None)})
 """Types whose faces cost nothing to write."""
 
 
-async def run(call: ToolCall, settings: Settings, emit: Emit) -> ev.CallWaiting | ev.CallEnded:
+class Behind(Protocol):
+    """Hears, on the engine's loop, of functions that nobody waits for any more."""
+
+    def left(self, call: str) -> None:
+        """Take note that the function of an ended call still runs."""
+
+    def late(self, call: str, value: object, error: BaseException | None) -> None:
+        """Take note of what the function of an ended call gave."""
+
+
+async def run(
+    call: ToolCall, settings: Settings, emit: Emit, behind: Behind
+) -> ev.CallWaiting | ev.CallEnded:
     """Execute a call that has entered `running`.
 
     Args:
         call: The call with the arguments that were shown.
         settings: The chat's tools and hidden context.
         emit: Takes progress, output and partial values.
+        behind: Hears of a function that runs on after its call has ended.
 
     Returns:
         The call's end, or `pending(result)` where a person is to answer.
@@ -44,7 +57,7 @@ async def run(call: ToolCall, settings: Settings, emit: Emit) -> ev.CallWaiting 
     try:
         with capture(sink), figures() as opened:
             async with clock:
-                value = await _Run(call, tool, settings, sink, clock).value()
+                value = await _Run(call, settings, sink, clock, behind).value()
             return await _settled(call, value, settings, sink, opened)
     except (KeyboardInterrupt, SystemExit, Ended) as error:
         cause = error.cause if isinstance(error, Ended) else error
@@ -81,14 +94,18 @@ class _Run:
     def __init__(
         self,
         call: ToolCall,
-        tool: Tool,
         settings: Settings,
         sink: Sink,
         clock: asyncio.Timeout,
+        behind: Behind,
     ) -> None:
         self._call = call
-        self._tool = tool
+        self._tool: Tool = settings.tools[call.tool]
         self._settings = settings
+        self._behind = {
+            "late": lambda value, error: behind.late(call.id, value, error),
+            "left": lambda: behind.left(call.id),
+        }
         self._sink = sink
         self._clock = clock
 
@@ -125,9 +142,13 @@ class _Run:
         if tool.executor == "process":
             return await in_process(bound(tool, args, context, objects))
         if tool.executor is not None:
-            return await in_executor(tool.executor, bound(tool, args, context, objects))
-        workers = self._in_main if tool.thread == "main" else in_worker
+            function = bound(tool, args, context, objects)
+            return await in_executor(tool.executor, function, **self._behind)
+        workers = self._in_main if tool.thread == "main" else self._in_worker
         return await invoke(tool, args, context, self._sink, workers, objects=objects)
+
+    async def _in_worker(self, function: Callable[[], Any]) -> Any:
+        return await in_worker(function, **self._behind)
 
     async def _in_main(self, function: Callable[[], Any]) -> Any:
         return await in_main(function, on_wait=self._on_wait)

@@ -200,6 +200,8 @@ class Notice:
     """Whether sending the same request again may help; the page then offers to."""
     limit: Limit = ""
     """The limit that it reports."""
+    about: str = ""
+    """The id of the call that it is about; the card shows it."""
 
 
 Part = Text | Reasoning | ToolCall | File | Source | Data | Notice

@@ -34,6 +34,10 @@ class Results(Mapping[str, object]):
             del self[next(iter(self._values))]
         return handle
 
+    def keep_late(self, call: str, value: object) -> None:
+        """Remember what came after the end of its call; only the call's id leads to it."""
+        self._values[call] = value
+
     def take_up(self, calls: Iterable[ToolCall]) -> None:
         """Note the handles that a saved conversation has given: their values are gone."""
         for call in calls:

@@ -21,7 +21,7 @@ from nbtools import events as ev
 from nbtools.assembly import Assembly
 from nbtools.budget import Budget
 from nbtools.errors import ProviderError
-from nbtools.executors import Engine, Slots, Stopwatch
+from nbtools.executors import Engine, Slots, Stopwatch, abandoned
 from nbtools.messages import (
     ENDED_WELL,
     FINAL,
@@ -343,7 +343,7 @@ class Ring:
         async with self._slots.one(tool.name, tool.max_parallel, on_wait):
             call = find_call(self.conversation, call_id)
             if call.state == "running":
-                self._settle(await execution.run(call, self.settings, emit))
+                self._settle(await execution.run(call, self.settings, emit, self))
 
     def _settle(self, event: ev.CallWaiting | ev.CallStarted | ev.CallEnded) -> None:
         """Take in how a call goes on, unless something ended it meanwhile."""
@@ -403,6 +403,26 @@ class Ring:
             text = "The model gave an empty answer."
         if text:
             self.notice(text, level="warning", message=message.id)
+
+    def left(self, call: str) -> None:
+        """Say on a card that its function runs on though its call has ended."""
+        count = abandoned()
+        others = f" {count} functions run on in this kernel." if count > 1 else ""
+        self._say_about(call, f"Its function still runs; what it returns is not used.{others}")
+
+    def late(self, call: str, value: object, error: BaseException | None) -> None:
+        """Record on a card what came after the end of its call; it continues nothing."""
+        if error is not None:
+            self._say_about(call, f"It raised after its end, which changes nothing: {explain(error)}")
+        elif value is not None:
+            self.results.keep_late(call, value)
+            kept = f"chat.results[{call!r}] has it"
+            self._say_about(call, f"A late result ({type(value).__name__}) was not used; {kept}.")
+
+    def _say_about(self, call: str, text: str) -> None:
+        for message in self.conversation.messages:
+            if any(known.id == call for known in calls_of(message)):
+                self._say(Notice(id=self.new_id("n"), text=text, about=call), message.id)
 
     def notice(self, text: str, *, level: Any = "info", message: str | None = None) -> None:
         """Say something to the person, in the last message or in one of its own."""

@@ -18,6 +18,7 @@ from nbtools.messages import (
     File,
     Json,
     Message,
+    Outcome,
     Part,
     Text,
     ToolCall,
@@ -99,20 +100,41 @@ class Session(Decisions):
             self.emit(kept(end, call, value, settings.variables, settings.tools))
         self.advance()
 
-    def cancel(self, call_id: str) -> None:
+    def cancel(self, call_id: str, after: float | None = None) -> None:
         """End one call, the rest of the turn going on.
+
+        Args:
+            call_id: The call.
+            after: Seconds that it may still take; None ends it now.
 
         Raises:
             AlreadyDecided: The call is over.
+            ValueError: `after` is no number above 0.
         """
         call = self._find(call_id)
         if call.state in FINAL:
             raise AlreadyDecided(f"This call is over already ({call.outcome}).")
         if call.state == "streaming":
             raise AlreadyDecided("The model still writes this call; stop the answer instead.")
-        self._close(call, "cancelled")
+        if after is None:
+            self._end_now(call, "cancelled")
+            return
+        if not after > 0:
+            raise ValueError(f"after is {after!r}; expected seconds above 0.")
+        self._say_about(call.id, f"It will be ended in {after:g} s.")
+        self.engine.loop.call_later(after, self._time_is_up, call.id, after)
+
+    def _time_is_up(self, call_id: str, seconds: float) -> None:
+        call = next((known for known in self.calls() if known.id == call_id), None)
+        if call is not None and call.state in ("pending", "running"):
+            outcome: Outcome = "timeout" if call.state == "running" else "cancelled"
+            self._end_now(call, outcome, f"It was given {seconds:g} s.")
+
+    def _end_now(self, call: ToolCall, outcome: Outcome, reason: str = "") -> None:
+        self.flush()
+        self._close(call, outcome, reason)
         for step in [step for step in self._tasks if isinstance(step, Run | Recheck)]:
-            if step.call == call_id:
+            if step.call == call.id:
                 self._drop(step)
         self.advance()
 

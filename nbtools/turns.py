@@ -217,13 +217,17 @@ class CallHandle:
         """
         return self._act(lambda: self._session.decline(self.id, reason, by="python"))
 
-    def cancel(self) -> Turn:
+    def cancel(self, after: float | None = None) -> Turn:
         """End the call, the rest of the turn going on.
+
+        Args:
+            after: Seconds that it may still take; None ends it now.
 
         Raises:
             AlreadyDecided: It is over.
+            ValueError: `after` is no number above 0.
         """
-        return self._act(lambda: self._session.cancel(self.id))
+        return self._act(lambda: self._session.cancel(self.id, after))
 
     def rerun(self, args: Mapping[str, Json] | None = None) -> Turn:
         """Run the finished call once more, as a new call.

@@ -170,6 +170,8 @@ export interface Notice {
   retry?: boolean | undefined;
   /** The limit that it reports. */
   limit?: Limit | undefined;
+  /** The id of the call that it is about; the card shows it. */
+  about?: string | undefined;
 }
 
 export type Part = Text | Reasoning | ToolCall | File | Source | Data | Notice;
@@ -292,6 +294,8 @@ export interface Answer {
 export interface Cancel {
   command: "cancel";
   call: string;
+  /** Seconds that it may still take; None ends it now. */
+  after?: number | null | undefined;
 }
 
 /** Run a finished call once more, as a new call. */

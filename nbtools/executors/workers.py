@@ -19,6 +19,9 @@ from nbtools.executors.jobs import Job
 T = TypeVar("T")
 Inbox = SimpleQueue[tuple[Job, str]]
 
+GRACE = 2.0
+"""Seconds that an abandoned function has to end before it counts as running on."""
+
 IDLE = 10.0
 """Seconds that a thread without work waits for more."""
 
@@ -37,6 +40,7 @@ async def in_worker(
     *,
     name: str = "",
     late: Callable[[Any, BaseException | None], None] | None = None,
+    left: Callable[[], object] | None = None,
 ) -> T:
     """Run a synchronous function in a daemon thread that it has for itself, in the caller's context.
 
@@ -45,6 +49,7 @@ async def in_worker(
             what it gives is ignored.
         name: What the thread is called in a debugger.
         late: Takes the value and the error of an abandoned function, on the caller's loop.
+        left: Is called on the caller's loop where an abandoned function still runs after `GRACE`.
 
     Returns:
         What the function returned.
@@ -64,6 +69,8 @@ async def in_worker(
     finally:
         if future.cancelled() and not job.over:
             _abandoned.add(job)
+            if left is not None:
+                loop.call_later(GRACE, lambda: job.over or left())
 
 
 def _hand_over(job: Job, name: str) -> None:

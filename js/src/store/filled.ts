@@ -49,7 +49,7 @@ const DEFAULTS: { [Type in Part["type"]]: object } = {
   file: { name: "", data: "", sealed: null },
   source: { title: "" },
   data: { data: null },
-  notice: { level: "info", hint: "", retry: false, limit: "" },
+  notice: { level: "info", hint: "", retry: false, limit: "", about: "" },
 };
 
 /** Returns the part with every field. */
