@@ -60,15 +60,9 @@ def expect_static(area) -> None:
 
 
 @pytest.fixture(scope="module")
-def saved_with_state(lab, lab_tab):
-    """Give the path of a notebook that was saved with the state of its widgets."""
-    return save_one(lab, lab_tab, state=True)
-
-
-@pytest.fixture(scope="module")
-def saved_without_state(lab, lab_tab):
-    """Give the path of a notebook as JupyterLab saves it by default."""
-    return save_one(lab, lab_tab, state=False)
+def saved(lab, lab_tab) -> dict[bool, str]:
+    """Give the paths of two notebooks, by whether the state of their widgets was saved too."""
+    return {state: save_one(lab, lab_tab, state=state) for state in (True, False)}
 
 
 def save_one(lab, lab_tab, *, state: bool) -> str:
@@ -84,51 +78,40 @@ def save_one(lab, lab_tab, *, state: bool) -> str:
     return notebook.path
 
 
-def test_saved_with_its_widgets_the_chat_is_drawn_whole_and_without_buttons(
-    saved_with_state, open_notebook
-):
+def test_saved_with_its_widgets_the_chat_is_drawn_whole_and_without_buttons(saved, open_notebook):
     """The kernel is a new one that knows nothing of the chat."""
-    saved = open_notebook(path=saved_with_state)
-    chat = ChatView(saved.cell(1).area)
+    notebook = open_notebook(path=saved[True])
+    chat = ChatView(notebook.cell(1).area)
     expect_state(chat.card("pay"), "done")
     expect_state(chat.card("rows"), "done")
     expect(chat.answers.last).to_contain_text("There is one row.")
     expect(chat.area.get_by_text("no kernel", exact=True)).to_be_visible()
     for name in ("Send", "Approve pay", "Run pay again", "Clear the conversation"):
         expect(chat.button(name)).to_have_count(0)
-    expect(saved.cell(1).area.locator(".nbt-static")).to_be_hidden()
+    expect(chat.area.locator(".nbt-static")).to_be_hidden()
 
 
 @pytest.mark.parametrize("state", [True, False])
-def test_without_any_kernel_the_transcript_is_shown(
-    saved_with_state, saved_without_state, state, open_notebook
-):
+def test_without_any_kernel_the_transcript_is_shown(saved, state, open_notebook):
     """JupyterLab itself restores no widget where there is no kernel at all."""
-    path = saved_with_state if state else saved_without_state
-    expect_static(open_notebook(kernel=None, path=path).cell(1).area)
+    expect_static(open_notebook(kernel=None, path=saved[state]).cell(1).area)
 
 
-def test_with_a_new_kernel_and_no_saved_widgets_the_transcript_is_shown(
-    saved_without_state, open_notebook
-):
-    expect_static(open_notebook(path=saved_without_state).cell(1).area)
+def test_with_a_new_kernel_and_no_saved_widgets_the_transcript_is_shown(saved, open_notebook):
+    expect_static(open_notebook(path=saved[False]).cell(1).area)
 
 
-def test_an_untrusted_notebook_shows_the_transcript(saved_with_state, lab, open_notebook):
+def test_an_untrusted_notebook_shows_the_transcript(saved, lab, open_notebook):
     stranger = lab.notebooks / "stranger.ipynb"
-    content = json.loads((lab.notebooks / saved_with_state).read_text())
+    content = json.loads((lab.notebooks / saved[True]).read_text())
     content["cells"][1]["source"] += "  # from somebody else"
     stranger.write_text(json.dumps(content))
-    saved = open_notebook(kernel=None, path=stranger.name)
-    expect_static(saved.cell(1).area)
+    expect_static(open_notebook(kernel=None, path=stranger.name).cell(1).area)
 
 
 @pytest.mark.parametrize("state", [True, False])
-def test_nbconvert_shows_the_transcript_without_a_network(
-    saved_with_state, saved_without_state, state, lab, browser: Browser, tmp_path
-):
-    source = lab.notebooks / (saved_with_state if state else saved_without_state)
-    body, _ = HTMLExporter().from_filename(str(source))
+def test_nbconvert_shows_the_transcript_without_a_network(saved, state, lab, browser, tmp_path):
+    body, _ = HTMLExporter().from_filename(str(lab.notebooks / saved[state]))
     target = tmp_path / "notebook.html"
     target.write_text(body, encoding="utf-8")
     tab = new_tab(browser)
@@ -170,7 +153,7 @@ def test_an_exported_page_stands_alone_and_runs_nothing_of_what_was_said(
 def size(notebook) -> int:
     """Save a notebook and return how large its file is, in bytes."""
     notebook.save()
-    return (notebook.server.notebooks / notebook.path).stat().st_size
+    return int((notebook.server.notebooks / notebook.path).stat().st_size)
 
 
 def test_a_display_cell_that_runs_again_leaves_nothing_behind(notebook):
