@@ -18,7 +18,7 @@ from nbtools.providers.naming import own_names, wire_names
 from nbtools.providers.openai_decoder import Decoder
 from nbtools.providers.openai_encoder import encode_request
 from nbtools.providers.openai_settings import encode_settings
-from nbtools.providers.vendors import OPENAI, variable_of
+from nbtools.providers.vendors import OPENAI, key_headers, variable_of
 from nbtools.settings import Settings, SettingsFields
 
 if TYPE_CHECKING:
@@ -112,13 +112,17 @@ class OpenAI(HttpProvider):
             request = emulate(request, settings, worked=self._worked)
             settings = self._settings_for(request)
         names = wire_names(request)
+        extra = dict(settings.extra or {})
+        body = encode_request(request, names, strict=self._strict)
+        if "tools" in extra:
+            extra["tools"] = [*body.get("tools", ()), *extra["tools"]]
         return {
             "model": self.model,
-            **encode_request(request, names, strict=self._strict),
+            **body,
             **encode_settings(request, settings, names, own=self._own, strict=self._strict),
             "stream": True,
             "stream_options": {"include_usage": True},
-            **(settings.extra or {}),
+            **extra,
         }
 
     def decoder(self, request: Request) -> ReplyDecoder:
@@ -129,6 +133,9 @@ class OpenAI(HttpProvider):
         """
         names = own_names(request, wire_names(request))
         return EmulatedDecoder(Decoder(), names) if self._emulates(request) else Decoder(names)
+
+    def _authorization(self, key: str) -> dict[str, str]:
+        return key_headers(self.host, key)
 
     def _emulates(self, request: Request) -> bool:
         return self._mode == "emulated" and needs_emulation(request)

@@ -21,7 +21,7 @@ from nbtools.providers.responses_decoder import Decoder
 from nbtools.providers.responses_encoder import encode_input, encode_tool
 from nbtools.providers.responses_items import WIRE
 from nbtools.providers.responses_settings import encode_settings
-from nbtools.providers.vendors import OPENAI, variable_of
+from nbtools.providers.vendors import OPENAI, key_headers, variable_of
 from nbtools.settings import Settings, SettingsFields
 
 if TYPE_CHECKING:
@@ -129,3 +129,6 @@ class OpenAIResponses(HttpProvider):
             request: The question.
         """
         return Decoder(own_names(request, wire_names(request)))
+
+    def _authorization(self, key: str) -> dict[str, str]:
+        return key_headers(self.host, key)

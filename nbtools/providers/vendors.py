@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 OPENAI = "https://api.openai.com/v1"
+_AZURE = (".openai.azure.com", ".services.ai.azure.com")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,6 +84,18 @@ def variable_of(host: str) -> str:
     Args:
         host: The server's host name.
     """
-    if host.endswith(".openai.azure.com"):
+    if host.endswith(_AZURE):
         return "AZURE_OPENAI_API_KEY"
     return _VARIABLES.get(host, "OPENAI_API_KEY")
+
+
+def key_headers(host: str, key: str) -> dict[str, str]:
+    """Give the headers that carry a key to a server.
+
+    Args:
+        host: The server's host name.
+        key: The key; "" if there is none.
+    """
+    if not key:
+        return {}
+    return {"api-key": key} if host.endswith(_AZURE) else {"authorization": f"Bearer {key}"}

@@ -1,0 +1,120 @@
+"""The way to a server: a client or a proxy of one's own, and how long things may take."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+import traceback
+from typing import Any
+
+import httpx
+import pytest
+
+import nbtools as nb
+from nbtools import errors
+from nbtools.events import ModelEvent, ModelFault, ModelText
+from nbtools.messages import Message, Request, Text, ToolSpec
+from nbtools.providers import OpenAI
+from nbtools.providers.http import HttpProvider
+from tests.servers import Answer, ModelServer, chunk, sse, text_reply
+
+HI = Request(messages=[Message(id="m", role="user", parts=(Text(id="p", text="Hi"),))])
+WIRES = ["OpenAI", "OpenAIResponses", "Anthropic", "Gemini", "Ollama"]
+
+
+async def ask(provider: HttpProvider) -> list[ModelEvent]:
+    events = [event async for now in provider.stream(HI) for event in now]
+    await provider.close()
+    return events
+
+
+def said(events: list[ModelEvent]) -> str:
+    return "".join(event.text for event in events if isinstance(event, ModelText))
+
+
+async def test_a_client_of_the_user_is_used_and_stays_open():
+    async with (
+        ModelServer(text_reply("Hi"), text_reply("Ho")) as server,
+        httpx.AsyncClient(headers={"x-mine": "yes"}) as client,
+    ):
+        provider = OpenAI("m", base_url=server.url, api_key="", client=client)
+        assert (said(await ask(provider)), said(await ask(provider))) == ("Hi", "Ho")
+        assert not client.is_closed
+        assert [headers["x-mine"] for headers in server.headers] == ["yes", "yes"]
+
+
+async def test_a_proxy_is_gone_through():
+    async with ModelServer(text_reply("Hi")) as server:
+        provider = OpenAI(
+            "m", base_url="http://model.invalid/v1", api_key="", proxy=f"http://{server.host}"
+        )
+        assert said(await ask(provider)) == "Hi"
+    assert provider.host == "model.invalid"
+
+
+async def test_the_password_of_a_proxy_is_shown_nowhere():
+    """X-01: variant."""
+    provider = OpenAI(
+        "m", base_url="http://model.invalid/v1", api_key="", proxy="http://me:pass-4242@127.0.0.1:9"
+    )
+    with pytest.raises(errors.ConnectionError) as caught:
+        await ask(provider)
+    shown = "".join(traceback.format_exception(caught.value)) + repr(provider)
+    assert "4242" not in shown
+    assert b"4242" not in pickle.dumps(provider)
+
+
+async def test_connecting_the_first_word_and_a_pause_have_limits_of_their_own():
+    limits = nb.Timeouts(connect=3.0, first=5.0, idle=0.1)
+    pause: list[Any] = [sse(chunk({"content": "one"}), done=False), threading.Event()]
+    async with ModelServer(pause) as server:
+        provider = OpenAI("m", base_url=server.url, api_key="", timeout=limits)
+        client = await provider._clients.get()
+        events = await ask(provider)
+    assert client.timeout.connect == 3.0
+    assert events[0] == ModelText("one")
+    assert isinstance(events[1], ModelFault)
+    assert events[1].error.text == f"{server.host} sent nothing for 0.1 seconds."
+
+
+@pytest.mark.parametrize("name", WIRES)
+async def test_every_wire_takes_the_same_ways(name: str):
+    """Headers, client, timeouts and settings are arguments of each of them."""
+    asked: list[Any] = []
+
+    def answer(body: Any) -> Answer:
+        asked.append(body)
+        return Answer(status=400, pieces=['{"error": {"message": "No."}}'])
+
+    async with ModelServer(answer, judge=lambda _: "") as server, httpx.AsyncClient() as client:
+        kind: Any = getattr(nb, name)
+        provider = kind(
+            "m",
+            base_url=server.url,
+            api_key="k",
+            headers={"x-mine": "yes"},
+            timeout=2.0,
+            proxy=None,
+            client=client,
+            settings=nb.Settings(extra={"from": "settings"}),
+            max_tokens=9,
+        )
+        with pytest.raises(errors.BadRequestError, match=r"No\."):
+            await ask(provider)
+    assert asked[0]["from"] == "settings"
+    assert server.headers[0]["x-mine"] == "yes"
+    assert provider.settings.max_tokens == 9
+
+
+@pytest.mark.parametrize("name", ["OpenAI", "OpenAIResponses"])
+def test_azure_is_given_its_key_in_its_own_header(name: str):
+    provider: Any = getattr(nb, name)("m", base_url="https://me.openai.azure.com/openai/v1")
+    assert provider._authorization("k") == {"api-key": "k"}
+
+
+def test_tools_in_extra_are_added_to_those_of_the_chat():
+    tool = ToolSpec(name="rows", description="", parameters={"type": "object"})
+    body = OpenAI("m", extra={"tools": [{"type": "browser_search"}]}).encode(
+        Request(messages=HI.messages, tools=[tool])
+    )
+    assert [each["type"] for each in body["tools"]] == ["function", "browser_search"]
