@@ -10,8 +10,8 @@
     chat = nb.Chat("openai:gpt-5.1", tools=[drop_rows])
     chat
 
-What is heavy is imported when it is first needed: the names below that are not imported here are
-looked up by `__getattr__`.
+Describing tools needs what is imported here. Chats and models, and with them the widgets of the
+notebook, are imported when one of their names is first used, by `__getattr__`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ from nbtools.errors import (
 from nbtools.limits import Limits
 from nbtools.settings import Settings
 from nbtools.tools import PENDING, Result, Tool, ToolContext, check_tools, tool
-from nbtools.widget import Chat
 
 if TYPE_CHECKING:
     from nbtools.audit import read_audit
@@ -48,10 +47,13 @@ if TYPE_CHECKING:
     from nbtools.providers.responses import OpenAIResponses
     from nbtools.rules import Rule
     from nbtools.testing import Scripted
+    from nbtools.toolsets.mcp import MCP
+    from nbtools.widget import Chat
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "MCP",
     "PENDING",
     "AlreadyDecided",
     "Anthropic",
@@ -86,7 +88,9 @@ __all__ = [
 ]
 
 _LAZY = {
+    "MCP": "nbtools.toolsets.mcp",
     "Anthropic": "nbtools.providers.anthropic",
+    "Chat": "nbtools.widget",
     "Cost": "nbtools.cost",
     "Demo": "nbtools.providers.demo",
     "Fallback": "nbtools.providers.fallback",
