@@ -109,6 +109,8 @@ def _part_html(part: Part) -> str:
     match part:
         case Text():
             return _block(part.text)
+        case Reasoning() if not part.text:  # its sealed form is the provider's affair
+            return ""
         case Reasoning():
             return f"<details><summary>Reasoning</summary>{_block(part.text)}</details>"
         case ToolCall():

@@ -188,3 +188,8 @@ async def test_a_page_needs_no_network_and_no_other_file(tmp_path: Path):
     assert "default-src 'none'" in html
     outside = re.sub(r'<script type="text/plain" id="runtime">.*?</script>', "", html)
     assert not re.findall(r"""(?:src|href)=["']?(?:https?:)?//""", outside)
+
+
+def test_sealed_material_without_a_text_is_not_shown():
+    shown = to_html(of(Reasoning(id="r", sealed={"wire": "anthropic"}), Text(id="p", text="Low.")))
+    assert "Reasoning" not in shown
