@@ -738,3 +738,15 @@ async def test_a_refused_key_is_in_no_text():
                 pass
         await provider.close()
     assert "4242" not in f"{caught.value} {caught.value!r} {provider!r}"
+
+
+async def test_a_model_that_is_not_there_is_answered_with_those_that_are():
+    body = {"type": "error", "error": {"type": "not_found_error", "message": "model: claude-sonet"}}
+    models = ["claude-sonnet-5", "claude-opus-5"]
+    async with ModelServer(Fault(404, body), models=models, judge=problem) as server:
+        provider = Anthropic("claude-sonet", base_url=server.url, api_key="k")
+        with pytest.raises(errors.NotFoundError) as caught:
+            async for _ in provider.stream(Request(messages=[user(said("Hi"))])):
+                pass
+        await provider.close()
+    assert caught.value.hint == "It has: claude-sonnet-5, claude-opus-5."
