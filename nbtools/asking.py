@@ -64,7 +64,7 @@ class Asking:
         if self._approve is not None:
             approved: bool | None = self._approve(call) is True
         else:
-            approved = ask_person(f"Approve {call.tool}({_shown(call)})? [y/N] ")
+            approved = ask_person(f"{_preview(call)}Approve {call.tool}({_shown(call)})? [y/N] ")
         if approved:
             return call.approve()
         nobody = "There is nobody here who could be asked." if approved is None else ""
@@ -108,6 +108,14 @@ class Asking:
 
     def _stop(self) -> None:
         self._session.engine.post(self._session.stop)
+
+
+def _preview(call: CallHandle) -> str:
+    preview = call.call.preview
+    if preview is None:
+        return ""
+    lines = [preview.note, str(preview.display.get("text/plain", ""))]
+    return "".join(f"{line}\n" for line in lines if line)
 
 
 def _shown(call: CallHandle) -> str:
