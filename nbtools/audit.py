@@ -167,7 +167,7 @@ def _found(conversation: Conversation, call_id: str) -> Iterable[tuple[Message, 
 
 def _row(call: ToolCall, message: Message) -> Row:
     decision = call.decision
-    checked = call.digest != ""
+    checked = call.digest != "" or decision is not None
     return {
         "call": call.id,
         "tool": call.tool,

@@ -67,6 +67,7 @@ async def test_a_row_names_the_rule_that_decided() -> None:
     wiped, read = row_of(page, "k-2"), row_of(page, "k-1")
     assert (wiped["by"], wiped["rule"], wiped["reason"]) == ("rule", allowed.id, "a cache")
     assert (read["by"], read["rule"], read["outcome"]) == ("rule", refused.id, "declined")
+    assert read["args"] == {"day": "mon"}
     assert read["decided"] == pytest.approx(read["ended"], abs=1)
 
 
