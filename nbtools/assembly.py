@@ -89,12 +89,12 @@ class Assembly:
 
     def _take(self, event: ModelEvent, events: list[Event]) -> None:
         match event:
+            case ModelArgs():
+                events.append(ArgsDelta(call=self._calls[event.key], text=event.text))
             case ModelText() | ModelReasoning():
                 self._sealable(event, events)
             case ModelRefusal():
                 self._text(event, events)
-            case ModelArgs():
-                events.append(ArgsDelta(call=self._calls[event.key], text=event.text))
             case ModelCall():
                 self._call(event, events)
             case ModelPart():

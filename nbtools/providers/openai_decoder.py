@@ -79,6 +79,8 @@ class Decoder(BodyDecoder):
             if len(delta) == 1 and type(content) is str:
                 if content:
                     into.append(ModelText(content))
+            elif len(delta) == 1 and "tool_calls" in delta:
+                self._fragments(delta["tool_calls"], into)
             else:
                 self._delta(delta, content, into)
         reason = choice.get("finish_reason")
