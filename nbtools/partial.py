@@ -283,7 +283,7 @@ def _scalar(word: str, position: int) -> Json:
         value = float(word) if number[1] or number[2] else int(word)
     except ValueError:  # Python reads no integer of more than 4,300 digits
         raise _Broken(f"{word[:20]!r}… is too long a number", position) from None
-    if not math.isfinite(value):
+    if isinstance(value, float) and not math.isfinite(value):
         raise _Broken(f"{word[:40]!r} is too large a number", position)
     return value
 
