@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import inspect
 import itertools
 from collections.abc import Callable, Mapping
@@ -102,10 +103,8 @@ class _Run:
         self._call = call
         self._tool: Tool = settings.tools[call.tool]
         self._settings = settings
-        self._behind = {
-            "late": lambda value, error: behind.late(call.id, value, error),
-            "left": lambda: behind.left(call.id),
-        }
+        self._late = functools.partial(behind.late, call.id)
+        self._left = functools.partial(behind.left, call.id)
         self._sink = sink
         self._clock = clock
 
@@ -143,12 +142,12 @@ class _Run:
             return await in_process(bound(tool, args, context, objects))
         if tool.executor is not None:
             function = bound(tool, args, context, objects)
-            return await in_executor(tool.executor, function, **self._behind)
+            return await in_executor(tool.executor, function, late=self._late, left=self._left)
         workers = self._in_main if tool.thread == "main" else self._in_worker
         return await invoke(tool, args, context, self._sink, workers, objects=objects)
 
     async def _in_worker(self, function: Callable[[], Any]) -> Any:
-        return await in_worker(function, **self._behind)
+        return await in_worker(function, late=self._late, left=self._left)
 
     async def _in_main(self, function: Callable[[], Any]) -> Any:
         return await in_main(function, on_wait=self._on_wait)

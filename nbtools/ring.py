@@ -36,12 +36,14 @@ from nbtools.messages import (
     ToolCall,
 )
 from nbtools.outcomes import ended_at_limit, sentence
+from nbtools.pace import TO_THE_END, Pace
 from nbtools.partial import PartialJson
 from nbtools.planner import Ask, Prepare, Recheck, Refuse, Run, Step
 from nbtools.reducer import calls_of, find_call, find_message, reduce
 from nbtools.rulebook import Rules
 from nbtools.runner import Settings
 from nbtools.settings import Settings as AnswerSettings
+from nbtools.tools import Tool
 from nbtools.tools.failure import explain
 
 FLUSH = 0.055
@@ -90,6 +92,7 @@ class Ring:
         """What holds for the answer to the last message, on top of the provider's own."""
         self._reply = ""
         self._saved = True
+        self._pace: Pace = TO_THE_END
         # A click may be late: an id is given once, also after its message was removed.
         self._ids = {part.id for known in self.conversation.messages for part in known.parts}
 
@@ -178,10 +181,13 @@ class Ring:
         """Start what is next, and come to rest when nothing is."""
         self.flush()
         self._note_limit(budget.reached(budget.turn(self.conversation), self._budget()))
-        for step in self._next_steps():
+        for step in self._allowed_steps():
             if step not in self._tasks:
                 self._start(step)
         self._set_status()
+
+    def _allowed_steps(self) -> tuple[Step, ...]:
+        return self._pace.allowed(self._next_steps(), self.conversation)
 
     def _budget(self) -> Budget:
         return Budget(roundtrips=self.settings.max_roundtrips, limits=self.settings.limits)
@@ -195,6 +201,8 @@ class Ring:
         status: Status = "running"
         if not self._tasks:
             status = planner.status(self.conversation, self._budget(), auto_send=auto_send)
+            if status == "running" and not self._allowed_steps():
+                status = "waiting"  # for whoever lets it go on
         if status == "running":
             self._watch.run(self.settings.limits.seconds)
         if status != self.conversation.status:
@@ -260,6 +268,7 @@ class Ring:
 
     def _start(self, step: Step) -> None:
         self._save()
+        self._pace = self._pace.after(step)
         work = self._work(step)
         task = self.engine.loop.create_task(work, name=f"nbtools {step}")
         self._tasks[step] = task
@@ -324,7 +333,10 @@ class Ring:
         call = find_call(self.conversation, call_id)
         most = self.settings.limits.repeats
         repeated = lambda known, mark: budget.repeated(self.conversation, known, mark, most)  # noqa: E731
-        prepared = await runner.prepare(call, self.settings, repeated, self.rules.decide)
+        settings = self.settings
+        if call.origin == "model" and self._pace.tools is not None:
+            settings = replace(settings, tools=self._offered())
+        prepared = await runner.prepare(call, settings, repeated, self.rules.decide)
         self._settle(prepared)
         if isinstance(prepared, ev.CallEnded) and prepared.outcome == "limit":
             self._note_limit("repeats")
@@ -382,7 +394,7 @@ class Ring:
             question = Request(
                 messages=history.trim(sent, settings.context_limit),
                 system=settings.system,
-                tools=[settings.variables.spec(tool) for tool in settings.tools.values()],
+                tools=[settings.variables.spec(tool) for tool in self._offered().values()],
                 choice="auto" if tools else "none",
                 settings=self.answer_settings,
             )
@@ -391,6 +403,10 @@ class Ring:
             hear(assembly.end(time.time()))
             return error
         return await runner.request(settings.provider, question, assembly, hear, self._say_wait)
+
+    def _offered(self) -> dict[str, Tool]:
+        tools = self.settings.tools
+        return {name: tool for name, tool in tools.items() if self._pace.offers(name)}
 
     def _say_wait(self, seconds: float, why: str) -> None:
         """Say on the page why the chat holds still before it tries again."""
@@ -436,11 +452,9 @@ class Ring:
             self.emit(ev.MessageAdded(message=alone))
 
     def close_open(self, outcome: Any, reason: str = "") -> None:
-        """End every call that is not final; a call being written ends with its reply."""
+        """End every call that is not final."""
         self.flush()
         for call in planner.open_calls(self.conversation):
-            if call.state == "streaming" and outcome != "cancelled":
-                continue
             self._close(call, outcome, reason)
 
     def _close(

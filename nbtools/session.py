@@ -24,7 +24,8 @@ from nbtools.messages import (
     ToolCall,
 )
 from nbtools.outcomes import sentence
-from nbtools.planner import Recheck, Run
+from nbtools.pace import TO_THE_END, Pace
+from nbtools.planner import Ask, Recheck, Run
 from nbtools.reducer import find_message, is_question
 from nbtools.settings import Settings as AnswerSettings
 from nbtools.slash import parse_slash, slash_name
@@ -46,19 +47,24 @@ class Session(Decisions):
         self._expiry.watch(self.conversation)
         self._set_status()
 
-    def send(self, parts: tuple[Part, ...], settings: AnswerSettings | None = None) -> None:
+    def send(
+        self, parts: tuple[Part, ...], settings: AnswerSettings | None = None, pace: Pace = TO_THE_END
+    ) -> None:
         """Say something to the model; what still waits is closed as not answered.
 
         Args:
             parts: What is said.
             settings: What holds for the answer, on top of the provider's own.
+            pace: How far the answer goes by itself.
 
         Raises:
             ChatBusy: An answer is under way.
+            ValueError: The settings or the pace name a tool that there is not.
         """
         self.expect_rest("send")
+        pace.check(self.settings.tools, settings.tool_choice if settings else None)
         direct = self._direct_call(parts)
-        self.answer_settings = settings
+        self.answer_settings, self._pace = settings, pace
         self._watch.reset()
         self.close_open("unanswered")
         message = direct or Message(id=self.new_id("m"), role="user", parts=parts, time=time.time())
@@ -165,13 +171,33 @@ class Session(Decisions):
             ChatWaiting: Calls are open; the text names them.
         """
         self.expect_rest("resume")
-        if waiting := planner.open_calls(self.conversation):
+        calls = planner.open_calls(self.conversation)
+        if waiting := [call for call in calls if call.state == "pending"]:
             names = ", ".join(f"{call.tool} ({call.id})" for call in waiting)
             raise ChatWaiting(f"These calls are open: {names}. Decide or answer them first.")
+        self._pace = replace(TO_THE_END, tools=self._pace.tools)
+        self._go_on()
+
+    def step(self) -> None:
+        """Do one thing: run the calls that can run, else make one request.
+
+        Raises:
+            ChatBusy: An answer is under way.
+        """
+        self.expect_rest("step")
+        has_calls = any(not isinstance(step, Ask) for step in self._next_steps())
+        pace = Pace(requests=0) if has_calls else Pace(requests=1, calls=False)
+        self._pace = replace(pace, tools=self._pace.tools)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Take up what is held back: calls, results, a question, or a request that failed."""
         if self.conversation.error or planner.unsent(self.conversation):
             for step in planner.question(self.conversation):
                 self._start(step)
-        self._set_status()
+            self._set_status()
+        else:
+            self.advance()
 
     def stop(self) -> None:
         """End the turn: close every open call, then the reply, then what runs."""
@@ -205,6 +231,7 @@ class Session(Decisions):
         self.expect_rest("edit the conversation")
         index = self._question_index(message_id)
         self._watch.reset()
+        self._pace = replace(TO_THE_END, tools=self._pace.tools)
         self.close_open("unanswered")
         messages = self.conversation.messages
         asked = messages[index]

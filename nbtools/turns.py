@@ -53,9 +53,12 @@ class Turn:
     Args:
         session: The conversation.
         action: Starts the effect; called once, on the engine's loop, before this returns.
+        until: The tool at whose first success the turn stops; `result` is its value.
     """
 
-    def __init__(self, session: Session, action: Callable[[], object]) -> None:
+    def __init__(
+        self, session: Session, action: Callable[[], object], *, until: str = ""
+    ) -> None:
         def start() -> str:
             messages = session.conversation.messages
             last = messages[-1].id if messages else ""
@@ -63,6 +66,7 @@ class Turn:
             return last
 
         self._session = session
+        self._until = until
         self._after = on_engine(session, start)
         self._rested: Future[None] = session.engine.submit(session.rest())
 
@@ -89,6 +93,18 @@ class Turn:
         """Handles of the calls of this turn."""
         ids = [call.id for message in self.messages for call in calls_of(message)]
         return Calls(self._session, ids)
+
+    @property
+    def result(self) -> object:
+        """The Python value of the tool that `until` named.
+
+        Raises:
+            KeyError: No call of it has succeeded in this turn.
+        """
+        for call in self.calls:
+            if call.tool == self._until and call.outcome == "ok":
+                return call.result
+        raise KeyError(f"No call of {self._until!r} has succeeded in this turn.")
 
     @property
     def status(self) -> Status:

@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 import anywidget
 import ipywidgets
@@ -41,6 +41,7 @@ from nbtools.frontend import (
 )
 from nbtools.limits import Limits
 from nbtools.messages import Conversation, File, Message, Part, Status, Usage
+from nbtools.pace import Pace
 from nbtools.providers import Provider, resolve
 from nbtools.providers.sealing import left_behind
 from nbtools.publisher import Publisher
@@ -61,6 +62,17 @@ BOOT = secrets.token_hex(6)
 
 SMALL_MODULE = 65_536
 """Characters up to which a JavaScript renderer is saved with the notebook."""
+
+
+class SendOptions(TypedDict, total=False):
+    """What holds for the answer to one message."""
+
+    settings: AnswerSettings | None
+    """How the model is to answer, on top of its own settings."""
+    until: str
+    """A tool: after its first success nothing more is sent, and `turn.result` is its value."""
+    tools: Iterable[str | Tool]
+    """The tools that the model may call, of those that the chat has."""
 
 
 class Chat(anywidget.AnyWidget):
@@ -160,17 +172,14 @@ class Chat(anywidget.AnyWidget):
     # --- the face: talking --------------------------------------------------------------------
 
     def send(
-        self,
-        text: str | Iterable[str | Path | File],
-        *,
-        settings: AnswerSettings | None = None,
+        self, text: str | Iterable[str | Path | File], **options: Unpack[SendOptions]
     ) -> Turn:
         """Say something to the model; the effect starts whether or not the turn is awaited.
 
         Args:
             text: What to say, or a list of texts, image files and `File` parts. Text of the form
                 "/tool name=value" calls a tool directly.
-            settings: How the model is to answer this message, on top of its own settings.
+            options: See `SendOptions`; they hold for the answer to this message.
 
         Returns:
             A turn; `await` it to wait until the chat rests.
@@ -178,16 +187,48 @@ class Chat(anywidget.AnyWidget):
         Raises:
             ChatBusy: An answer is under way.
             TypeError: `text` is neither text nor a list of texts and files.
+            ValueError: An option names a tool that there is not.
         """
-        parts = self._parts(text)
-        return Turn(self._session, lambda: self._session.send(parts, settings))
+        pace = Pace(until=options.get("until") or "", tools=_names(options.get("tools")))
+        return self._say(text, pace, options.get("settings"))
+
+    def step(
+        self,
+        text: str | Iterable[str | Path | File] | None = None,
+        *,
+        settings: AnswerSettings | None = None,
+    ) -> Turn:
+        """Do one thing and rest: run the calls that can run, else make one request.
+
+        Args:
+            text: What to say first; None goes on where the chat stopped.
+            settings: As for `send`, where there is a text.
+
+        Returns:
+            A turn; `chat.resume()` goes on without stopping.
+
+        Raises:
+            ChatBusy: An answer is under way.
+        """
+        if text is None:
+            return Turn(self._session, self._session.step)
+        return self._say(text, Pace(requests=1, calls=False), settings)
+
+    def _say(
+        self,
+        text: str | Iterable[str | Path | File],
+        pace: Pace,
+        settings: AnswerSettings | None,
+    ) -> Turn:
+        parts, send = self._parts(text), self._session.send
+        return Turn(self._session, lambda: send(parts, settings, pace), until=pace.until)
 
     def ask(
         self,
         text: str | Iterable[str | Path | File],
         *,
         approve: Approve | None = None,
-        settings: AnswerSettings | None = None,
+        **options: Unpack[SendOptions],
     ) -> Turn:
         """Say something and block until the chat has answered.
 
@@ -198,7 +239,7 @@ class Chat(anywidget.AnyWidget):
         Args:
             text: As for `send`.
             approve: Takes the handle of a call; only an exact True approves.
-            settings: As for `send`.
+            options: As for `send`.
 
         Returns:
             The finished turn.
@@ -213,7 +254,7 @@ class Chat(anywidget.AnyWidget):
             raise NbtoolsError("chat.ask would wait for itself here: use `await chat.send(…)`.")
         remember_main()
         try:
-            turn = self.send(text, settings=settings)
+            turn = self.send(text, **options)
         except KeyboardInterrupt:  # it may have begun
             self.stop()
             raise
@@ -223,16 +264,13 @@ class Chat(anywidget.AnyWidget):
         return turn
 
     async def stream(
-        self,
-        text: str | Iterable[str | Path | File],
-        *,
-        settings: AnswerSettings | None = None,
+        self, text: str | Iterable[str | Path | File], **options: Unpack[SendOptions]
     ) -> AsyncIterator[events.Event]:
         """Say something and yield what happens, until the chat rests.
 
         Args:
             text: As for `send`.
-            settings: As for `send`.
+            options: As for `send`.
 
         Returns:
             The events of `nbtools.events`, in order.
@@ -249,7 +287,7 @@ class Chat(anywidget.AnyWidget):
 
         end = on_engine(self._session, lambda: self._session.subscribe(put))
         try:
-            turn = self.send(text, settings=settings)
+            turn = self.send(text, **options)
             turn.rested.add_done_callback(lambda _: put(None))
             while (event := await queue.get()) is not None:
                 yield event
@@ -716,6 +754,12 @@ def _seconds(name: str, value: float | None) -> float | None:
     if value is not None and (type(value) not in (int, float) or value <= 0):
         raise ValueError(f"{name} is a number of seconds above 0, or None, not {value!r}.")
     return value
+
+
+def _names(tools: Iterable[str | Tool] | None) -> frozenset[str] | None:
+    if tools is None:
+        return None
+    return frozenset(tool.name if isinstance(tool, Tool) else tool for tool in tools)
 
 
 def _count(name: str, value: int, least: int = 0) -> int:
