@@ -207,3 +207,32 @@ def test_other_arguments_are_refused_with_the_reason(raw, text):
 def test_arguments_are_an_object_or_an_error(raw):
     with contextlib.suppress(InvalidArguments):
         assert isinstance(parse_arguments(raw), dict)
+
+
+odd = st.sampled_from(["", '"', "{", "]", ",", "-", "1e999", "NaN", "\\u", "\x00", "\ud800", "01"])
+"""What makes JSON of a text no JSON, or JSON that only some readers take."""
+
+
+@unhurried
+@given(objects, st.lists(st.tuples(st.integers(0, 10_000), odd), max_size=2))
+def test_the_whole_text_means_what_its_pieces_meant(arguments, changes):
+    text = json.dumps(arguments)
+    for place, put in changes:
+        at = place % (len(text) + 1)
+        text = text[:at] + put + text[at + 1 :]
+    streamed = PartialJson()
+    streamed.feed(text)
+    streamed.feed(" ")
+    read = None
+    with contextlib.suppress(InvalidArguments):
+        read = parse_arguments(text)
+    if streamed.complete and not streamed.failed and isinstance(streamed.value, dict):
+        assert repr(read) == repr(streamed.value)
+    elif text.strip() and not isinstance(streamed.value, str):
+        assert read is None or (streamed.complete and streamed.value is None)
+
+
+def test_an_integer_of_hundreds_of_digits_is_read_while_it_streams_too():
+    streamed = PartialJson()
+    streamed.feed('{"n": ' + "7" * 400 + "}")
+    assert streamed.snapshot() == {"n": int("7" * 400)}
