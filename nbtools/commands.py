@@ -40,11 +40,13 @@ class Approve:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Decline:
-    """Refuse a call that waits."""
+    """Refuse a call that waits, or what a running call asks for."""
 
     command: Literal["decline"] = "decline"
     call: str
     reason: str = ""
+    question: str = ""
+    """The id of the question that was shown, where a running call asks."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,11 +97,13 @@ class Revoke:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
-    """Give the result of a call that waits for one."""
+    """Give the result of a call that waits for one, or what a running call asks for."""
 
     command: Literal["answer"] = "answer"
     call: str
     value: Json = None
+    question: str = ""
+    """The id of the question that was shown, where a running call asks."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -37,6 +37,20 @@ def _approve(session: Session, command: cmd.Approve) -> None:
     session.approve(command.call, mark=command.digest, preview=command.preview, args=command.args)
 
 
+def _decline(session: Session, command: cmd.Decline) -> None:
+    if command.question:
+        session.decline_question(command.call, command.question)
+    else:
+        session.decline(command.call, command.reason)
+
+
+def _answer(session: Session, command: cmd.Answer) -> None:
+    if command.question:
+        session.answer_question(command.call, command.value, command.question)
+    else:
+        session.answer(command.call, value=command.value)
+
+
 def _revoke(session: Session, command: cmd.Revoke) -> None:
     if command.rule not in {rule.id for rule in session.rules}:
         raise CommandError("This rule has ended, or was taken back already.", error="late")
@@ -61,10 +75,10 @@ def _checked(text: str) -> str:
 _ACTIONS: Mapping[type[Any], Callable[[Session, Any], object]] = {
     cmd.Send: _send,
     cmd.Approve: _approve,
-    cmd.Decline: lambda session, said: session.decline(said.call, said.reason),
+    cmd.Decline: _decline,
     cmd.Decide: lambda session, said: session.decide(said.verdicts),
     cmd.Revoke: _revoke,
-    cmd.Answer: lambda session, said: session.answer(said.call, value=said.value),
+    cmd.Answer: _answer,
     cmd.Cancel: lambda session, said: session.cancel(said.call, said.after),
     cmd.Rerun: lambda session, said: session.rerun(said.call, said.args),
     cmd.Resend: lambda session, _: session.resume(),

@@ -10,7 +10,8 @@
     │   ├── ContextLengthError     the conversation is too long for the model
     │   ├── ContentFilterError     the provider withheld the answer
     │   ├── BadRequestError        the server refused the request (other 4xx)
-    │   └── StreamError            the answer broke off or could not be read
+    │   ├── StreamError            the answer broke off or could not be read
+    │   └── ToolsetError           tools that the request would name cannot be had
     ├── ToolError                  a tool says, in its own words, why it has no result
     ├── ToolDefinitionError        a tool cannot be described to a model
     ├── InvalidArguments           arguments do not fit the tool's schema
@@ -104,6 +105,12 @@ class BadRequestError(ProviderError):
 
 class StreamError(ProviderError):
     """The answer broke off, or could not be read."""
+
+    retryable = True
+
+
+class ToolsetError(ProviderError):
+    """Tools from elsewhere cannot be had, so that the model was not asked."""
 
     retryable = True
 

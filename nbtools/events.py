@@ -22,6 +22,7 @@ from nbtools.messages import (
     Part,
     Preview,
     Progress,
+    Question,
     Status,
     Usage,
     Waiting,
@@ -137,6 +138,15 @@ class CallProgressed:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class CallAsked:
+    """A running call asks the person something; None: it was answered, or asks no more."""
+
+    type: Literal["call-asked"] = "call-asked"
+    call: str
+    question: Question | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class CallDrawn:
     """A Python renderer drew the call."""
 
@@ -198,6 +208,7 @@ Event = (
     | CallWaiting
     | CallStarted
     | CallProgressed
+    | CallAsked
     | CallDrawn
     | CallEnded
     | RequestFailed

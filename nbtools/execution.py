@@ -6,7 +6,7 @@ import asyncio
 import functools
 import inspect
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import BrokenExecutor
 from typing import Any, Protocol
 
@@ -38,8 +38,12 @@ class Behind(Protocol):
         """Take note of what the function of an ended call gave."""
 
 
+Ask = Callable[[str, Mapping[str, Json] | None, str], Awaitable[dict[str, Json] | None]]
+"""Puts a question to the person: its text, its form, its link. On the engine's loop."""
+
+
 async def run(
-    call: ToolCall, settings: Settings, emit: Emit, behind: Behind
+    call: ToolCall, settings: Settings, emit: Emit, behind: Behind, ask: Ask
 ) -> ev.CallWaiting | ev.CallEnded:
     """Execute a call that has entered `running`.
 
@@ -48,6 +52,7 @@ async def run(
         settings: The chat's tools and hidden context.
         emit: Takes progress, output and partial values.
         behind: Hears of a function that runs on after its call has ended.
+        ask: Puts a question of the function to the person.
 
     Returns:
         The call's end, or `pending(result)` where a person is to answer.
@@ -58,7 +63,8 @@ async def run(
     try:
         with capture(sink), figures() as opened:
             async with clock:
-                value = await _Run(call, settings, sink, clock, behind).value()
+                work = _Run(call, settings, sink, clock=clock, behind=behind, ask=ask)
+                value = await work.value()
             return await _settled(call, value, settings, sink, opened)
     except (KeyboardInterrupt, SystemExit, Ended) as error:
         cause = error.cause if isinstance(error, Ended) else error
@@ -97,8 +103,10 @@ class _Run:
         call: ToolCall,
         settings: Settings,
         sink: Sink,
+        *,
         clock: asyncio.Timeout,
         behind: Behind,
+        ask: Ask,
     ) -> None:
         self._call = call
         self._tool: Tool = settings.tools[call.tool]
@@ -107,6 +115,8 @@ class _Run:
         self._left = functools.partial(behind.left, call.id)
         self._sink = sink
         self._clock = clock
+        self._ask_person = ask
+        self._loop = asyncio.get_running_loop()
 
     async def value(self) -> object:
         """Run the tool until it gives a value, or fails once more than it may."""
@@ -133,7 +143,12 @@ class _Run:
 
     async def _once(self) -> object:
         tool, call, settings = self._tool, self._call, self._settings
-        context = ToolContext(settings.context, call_id=call.id, on_progress=self._sink.progress)
+        context = ToolContext(
+            settings.context,
+            call_id=call.id,
+            on_progress=self._sink.progress,
+            on_ask=self._ask,
+        )
         if tool.function is None and settings.on_tool_call is not None:
             return await _handle(settings.on_tool_call, call, context)
         args = thaw(call.args or {})
@@ -145,6 +160,25 @@ class _Run:
             return await in_executor(tool.executor, function, late=self._late, left=self._left)
         workers = self._in_main if tool.thread == "main" else self._in_worker
         return await invoke(tool, args, context, self._sink, workers, objects=objects)
+
+    async def _ask(
+        self, text: str, form: Mapping[str, Json] | None, link: str
+    ) -> dict[str, Json] | None:
+        """Put a question to the person, from whatever loop the function runs on."""
+        work = self._ask_here(text, form, link)
+        if asyncio.get_running_loop() is self._loop:
+            return await work
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+
+    async def _ask_here(
+        self, text: str, form: Mapping[str, Json] | None, link: str
+    ) -> dict[str, Json] | None:
+        begun, end = self._loop.time(), self._clock.when()
+        self._clock.reschedule(None)  # waiting for a person is not tool time
+        answer = await self._ask_person(text, form, link)
+        if end is not None:
+            self._clock.reschedule(end + self._loop.time() - begun)
+        return answer
 
     async def _in_worker(self, function: Callable[[], Any]) -> Any:
         return await in_worker(function, late=self._late, left=self._left)

@@ -103,6 +103,18 @@ class Preview:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Question:
+    """What a running call asks of the person."""
+
+    id: str
+    text: str
+    form: Mapping[str, Json] | None = None
+    """A JSON Schema of type object whose properties are plain values; None asks for consent."""
+    link: str = ""
+    """An address that the person is asked to open."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ToolCall:
     """One call of a tool, from its first argument character to its end."""
 
@@ -125,6 +137,8 @@ class ToolCall:
     preview: Preview | None = None
     decision: Decision | None = None
     progress: Progress | None = None
+    question: Question | None = None
+    """What it asks while it runs; it goes on with the answer."""
     output: str = ""
     """What the function printed."""
     value: Json = None

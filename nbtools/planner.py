@@ -135,7 +135,9 @@ def _call_steps(
     movable = [
         (message, call)
         for message, call in opened
-        if call.state != "pending" and (message.role == "user" or message.finish in ENDED_WELL)
+        if call.state != "pending"
+        and call.question is None
+        and (message.role == "user" or message.finish in ENDED_WELL)
     ]
     if not movable:
         return ()

@@ -224,6 +224,7 @@ def _wait_call(conversation: Conversation, event: ev.CallWaiting) -> Conversatio
         expires=(event.expires or call.expires) if event.waiting == "approval" else None,
         preview=_frozen_preview(event.preview) or call.preview,
         progress=None,
+        question=None,
     )
 
 
@@ -261,6 +262,11 @@ def _progress_call(conversation: Conversation, event: ev.CallProgressed) -> Conv
     )
 
 
+def _ask_of_call(conversation: Conversation, event: ev.CallAsked) -> Conversation:
+    call = _expect(conversation, event.call, {"running"}, "ask")
+    return _change_call(conversation, call.id, question=event.question)
+
+
 def _draw_call(conversation: Conversation, event: ev.CallDrawn) -> Conversation:
     find_call(conversation, event.call)
     return _change_call(conversation, event.call, drawn=freeze(event.drawn))
@@ -288,6 +294,7 @@ def _end_call(conversation: Conversation, event: ev.CallEnded) -> Conversation:
         decision=event.decision or call.decision,
         expires=None,
         progress=None,
+        question=None,
         ended=event.time,
     )
 
@@ -353,6 +360,7 @@ _HANDLERS: Mapping[type[Any], Callable[[Conversation, Any], Conversation]] = {
     ev.CallWaiting: _wait_call,
     ev.CallStarted: _start_call,
     ev.CallProgressed: _progress_call,
+    ev.CallAsked: _ask_of_call,
     ev.CallDrawn: _draw_call,
     ev.CallEnded: _end_call,
     ev.RequestFailed: _fail_request,

@@ -8,6 +8,7 @@ and a decision turns it again.
 from __future__ import annotations
 
 import asyncio
+import functools
 import itertools
 import logging
 import secrets
@@ -22,6 +23,7 @@ from nbtools.assembly import Assembly
 from nbtools.budget import Budget
 from nbtools.errors import ProviderError
 from nbtools.executors import Engine, Slots, Stopwatch, abandoned
+from nbtools.gathering import Gathering
 from nbtools.messages import (
     ENDED_WELL,
     FINAL,
@@ -31,6 +33,7 @@ from nbtools.messages import (
     Message,
     Notice,
     Progress,
+    Question,
     Request,
     Status,
     ToolCall,
@@ -39,6 +42,7 @@ from nbtools.outcomes import ended_at_limit, sentence
 from nbtools.pace import TO_THE_END, Pace
 from nbtools.partial import PartialJson
 from nbtools.planner import Ask, Prepare, Recheck, Refuse, Run, Step
+from nbtools.questions import Questions
 from nbtools.reducer import calls_of, find_call, find_message, reduce
 from nbtools.rulebook import Rules
 from nbtools.runner import Settings
@@ -76,7 +80,11 @@ class Ring:
         self.results = settings.variables.results
         self.results.take_up(self.calls())
         self.rules = Rules(lambda: self.settings.tools, self.calls)
+        self.questions = Questions(lambda: self.new_id("q"), self._put_question)
         self.save: Callable[[Conversation], None] | None = None
+        self.on_tools: Callable[[], object] = lambda: None
+        """Called after toolsets gave other tools than before."""
+        self._gathering = Gathering(self._say_in_reply)
         self.prefix = secrets.token_hex(3)
         self._count = itertools.count(1)
         self._listeners: list[Listener] = []
@@ -95,6 +103,7 @@ class Ring:
         self._pace: Pace = TO_THE_END
         # A click may be late: an id is given once, also after its message was removed.
         self._ids = {part.id for known in self.conversation.messages for part in known.parts}
+        self.subscribe(self.questions.note)
 
     # --- events -----------------------------------------------------------------------------
 
@@ -199,7 +208,7 @@ class Ring:
     def _set_status(self) -> None:
         auto_send = self.settings.auto_send
         status: Status = "running"
-        if not self._tasks:
+        if not self.busy:
             status = planner.status(self.conversation, self._budget(), auto_send=auto_send)
             if status == "running" and not self._allowed_steps():
                 status = "waiting"  # for whoever lets it go on
@@ -210,6 +219,20 @@ class Ring:
         if status != "running":
             self._watch.pause()
             self._rest()
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is under way that is not waiting for a person."""
+        return any(
+            not (isinstance(step, Run) and step.call in self.questions) for step in self._tasks
+        )
+
+    def _put_question(self, call_id: str, question: Question | None) -> bool:
+        if self._state(call_id) != "running":
+            return False
+        self.emit(ev.CallAsked(call=call_id, question=question))
+        self._set_status()
+        return True
 
     def _note_limit(self, limit: Limit) -> None:
         """Say once in a turn that a limit was reached; from there on the planner closes it."""
@@ -247,7 +270,7 @@ class Ring:
 
     async def rest(self) -> None:
         """Wait until nothing runs: answered, waiting for a person, or failed."""
-        if self.conversation.status != "running" and not self._tasks:
+        if self.conversation.status != "running" and not self.busy:
             return
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._resting.append(future)
@@ -355,7 +378,8 @@ class Ring:
         async with self._slots.one(tool.name, tool.max_parallel, on_wait):
             call = find_call(self.conversation, call_id)
             if call.state == "running":
-                self._settle(await execution.run(call, self.settings, emit, self))
+                ask = functools.partial(self.questions.ask, call_id)
+                self._settle(await execution.run(call, self.settings, emit, self, ask))
 
     def _settle(self, event: ev.CallWaiting | ev.CallStarted | ev.CallEnded) -> None:
         """Take in how a call goes on, unless something ended it meanwhile."""
@@ -388,8 +412,9 @@ class Ring:
     async def _send(
         self, assembly: Assembly, hear: Callable[[ev.Event], None], *, tools: bool
     ) -> ProviderError | None:
-        settings = self.settings
         try:
+            await self._renew_tools()
+            settings = self.settings
             sent = history.prepare(self.conversation)
             question = Request(
                 messages=history.trim(sent, settings.context_limit),
@@ -408,10 +433,19 @@ class Ring:
         tools = self.settings.tools
         return {name: tool for name, tool in tools.items() if self._pace.offers(name)}
 
+    async def _renew_tools(self) -> None:
+        tools = await self._gathering.renew(self.settings.offered)
+        if tools is not None:
+            self.settings = replace(self.settings, tools=tools)
+            self.on_tools()
+
     def _say_wait(self, seconds: float, why: str) -> None:
         """Say on the page why the chat holds still before it tries again."""
+        self._say_in_reply(f"Waiting {seconds:.0f} s to try again: {why}")
+
+    def _say_in_reply(self, text: str) -> None:
         if self._reply:
-            self.notice(f"Waiting {seconds:.0f} s to try again: {why}", message=self._reply)
+            self.notice(text, message=self._reply)
 
     def _note_finish(self, message: Message) -> None:
         text = _FINISH_NOTES.get(message.finish, "")
@@ -455,7 +489,11 @@ class Ring:
         """End every call that is not final."""
         self.flush()
         for call in planner.open_calls(self.conversation):
-            self._close(call, outcome, reason)
+            if call.state == "running":  # a call that asks, and that nobody answers any more
+                self._close(call, "cancelled")
+                self._drop(Run(call.id))
+            else:
+                self._close(call, outcome, reason)
 
     def _close(
         self, call: ToolCall, outcome: Any, reason: str = "", decision: Decision | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -32,7 +32,7 @@ from nbtools.outcomes import sentence
 from nbtools.partial import parse_arguments
 from nbtools.providers import Provider
 from nbtools.rules import Rule
-from nbtools.tools import Tool, ToolContext
+from nbtools.tools import Offered, Tool, ToolContext
 from nbtools.tools.failure import explain
 from nbtools.variables import Variables
 
@@ -59,6 +59,8 @@ class Settings:
 
     provider: Provider
     tools: dict[str, Tool] = field(default_factory=dict)
+    offered: Sequence[Offered] = ()
+    """What the tools come from, where toolsets are among it: those are asked when needed."""
     system: str = ""
     context: Any = field(default=None, repr=False)
     approval: Policy = None

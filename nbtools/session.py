@@ -106,6 +106,30 @@ class Session(Decisions):
             self.emit(kept(end, call, value, settings.variables, settings.tools))
         self.advance()
 
+    def answer_question(self, call_id: str, value: Json, question: str = "") -> None:
+        """Give what a running call asks for; it goes on.
+
+        Args:
+            call_id: The call.
+            value: The fields of its form.
+            question: The id of the question that was shown; "" stands for whatever it asks now.
+
+        Raises:
+            AlreadyDecided: It asks nothing, or something else.
+            InvalidArguments: The answer does not fit the form; the question stays.
+        """
+        self.questions.answer(self._find(call_id), value, question)
+        self.advance()
+
+    def decline_question(self, call_id: str, question: str = "") -> None:
+        """Refuse what a running call asks for; it goes on and is told so.
+
+        Raises:
+            AlreadyDecided: It asks nothing, or something else.
+        """
+        self.questions.decline(self._find(call_id), question)
+        self.advance()
+
     def cancel(self, call_id: str, after: float | None = None) -> None:
         """End one call, the rest of the turn going on.
 
@@ -261,7 +285,7 @@ class Session(Decisions):
 
     def expect_rest(self, verb: str) -> None:
         """Raise `ChatBusy` while an answer is under way."""
-        if self.conversation.status == "running" or self._tasks:
+        if self.conversation.status == "running" or self.busy:
             raise ChatBusy(f"The chat is answering. Await it or stop it before you {verb}.")
 
 

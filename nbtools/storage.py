@@ -123,5 +123,5 @@ def _settle_part(part: Part, same: set[str], *, readable: bool) -> Part:
 
 def _ended(call: ToolCall, outcome: Outcome, reason: str) -> ToolCall:
     told = sentence(outcome, reason)
-    changes: dict[str, Any] = {"state": "error", "waiting": "", "progress": None}
+    changes: dict[str, Any] = {"state": "error", "waiting": "", "progress": None, "question": None}
     return replace(call, outcome=outcome, error=reason or told, told=told, **changes)

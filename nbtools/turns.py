@@ -16,6 +16,7 @@ from nbtools.messages import (
     Json,
     Message,
     Outcome,
+    Question,
     State,
     Status,
     Text,
@@ -192,6 +193,11 @@ class CallHandle:
         return self.call.waiting
 
     @property
+    def question(self) -> Question | None:
+        """What the running call asks of the person, or None."""
+        return self.call.question
+
+    @property
     def outcome(self) -> Outcome:
         """How it ended, "" while it is open."""
         return self.call.outcome
@@ -232,6 +238,26 @@ class CallHandle:
             AlreadyDecided: It does not wait any more.
         """
         return self._act(lambda: self._session.decline(self.id, reason, by="python"))
+
+    def answer(self, **fields: Json) -> Turn:
+        """Answer what the running call asks; `decline_question` refuses to.
+
+        Args:
+            fields: Those of the form in `call.question.form`; none for a consent.
+
+        Raises:
+            AlreadyDecided: It asks nothing.
+            InvalidArguments: They do not fit the form; the question stays.
+        """
+        return self._act(lambda: self._session.answer_question(self.id, fields))
+
+    def decline_question(self) -> Turn:
+        """Refuse what the running call asks for; it goes on and is told so.
+
+        Raises:
+            AlreadyDecided: It asks nothing.
+        """
+        return self._act(lambda: self._session.decline_question(self.id))
 
     def cancel(self, after: float | None = None) -> Turn:
         """End the call, the rest of the turn going on.

@@ -52,7 +52,7 @@ from nbtools.rulebook import Rules
 from nbtools.runner import Handler, Policy, Settings
 from nbtools.session import Session
 from nbtools.settings import Settings as AnswerSettings
-from nbtools.tools import Tool, collect
+from nbtools.tools import Offered, Tool, collect
 from nbtools.tools.failure import explain
 from nbtools.turns import CallHandle, Calls, Turn, all_calls, on_engine, total_usage
 from nbtools.variables import Variables
@@ -81,7 +81,7 @@ class Chat(anywidget.AnyWidget):
     Args:
         model: A model's name such as "openai:gpt-5.1", a provider, or None for the demo.
         system: Instructions that stand before the conversation.
-        tools: Typed functions or `Tool` objects.
+        tools: Typed functions, `Tool` objects, and sources of tools such as `nb.MCP`.
         context: Handed to tools as `ctx.context`; neither the model nor the page ever sees it.
         approval: True to ask before every call, or a function of the call that returns exactly
             False where it may run. It can make a tool stricter and never looser.
@@ -116,7 +116,7 @@ class Chat(anywidget.AnyWidget):
         model: str | Provider | None = None,
         *,
         system: str | None = None,
-        tools: Iterable[Tool | Callable[..., Any]] = (),
+        tools: Iterable[Offered] = (),
         context: Any = None,
         approval: Policy = None,
         max_roundtrips: int = 5,
@@ -138,6 +138,7 @@ class Chat(anywidget.AnyWidget):
         settings = Settings(
             provider=provider,
             tools=collect((*provider.tools, *self._own_tools)),
+            offered=(*provider.tools, *self._own_tools),
             system=system or "",
             context=context,
             approval=approval,
@@ -437,10 +438,10 @@ class Chat(anywidget.AnyWidget):
     @model.setter
     def model(self, model: str | Provider | None) -> None:
         provider = resolve(model)
-        tools = collect((*provider.tools, *self._own_tools))
+        offered = (*provider.tools, *self._own_tools)
         left = left_behind(self.messages, provider.wire)
         notice = f"The model is now {provider.label}. {left}".strip()
-        self._change(notice, provider=provider, tools=tools)
+        self._change(notice, provider=provider, offered=offered, tools=collect(offered))
 
     @property
     def tools(self) -> Mapping[str, Tool]:
@@ -448,10 +449,12 @@ class Chat(anywidget.AnyWidget):
         return dict(self._session.settings.tools)
 
     @tools.setter
-    def tools(self, tools: Iterable[Tool | Callable[..., Any]]) -> None:
+    def tools(self, tools: Iterable[Offered]) -> None:
         own = tuple(tools)
-        known = collect((*self.model.tools, *own))
-        self._change(f"The tools are now: {', '.join(known) or 'none'}.", tools=known)
+        offered = (*self.model.tools, *own)
+        known = collect(offered)
+        notice = f"The tools are now: {', '.join(known) or 'none'}."
+        self._change(notice, offered=offered, tools=known)
         self._own_tools = own
 
     @property
@@ -494,7 +497,7 @@ class Chat(anywidget.AnyWidget):
         path: str | Path,
         *,
         model: str | Provider | None = None,
-        tools: Iterable[Tool | Callable[..., Any]] = (),
+        tools: Iterable[Offered] = (),
         context: Any = None,
         **settings: Any,
     ) -> Chat:
@@ -581,6 +584,7 @@ class Chat(anywidget.AnyWidget):
     def _build_bridge(self) -> Bridge:
         self._session.subscribe(self._note_rest)
         self._session.rules.on_change = self._note_rules
+        self._session.on_tools = self._note_tools
         return Bridge(
             self._session,
             self._to_page,
@@ -593,6 +597,10 @@ class Chat(anywidget.AnyWidget):
 
     def _note_rules(self) -> None:
         self._session.engine.post(self._bridge.refresh)
+
+    def _note_tools(self) -> None:
+        self._registry.tools = self._session.settings.tools
+        self._publish_renderers()
 
     def _to_page(self, message: dict[str, Any], buffers: list[bytes]) -> None:
         if self.comm is None:

@@ -82,6 +82,16 @@ export interface Preview {
   note?: string | undefined;
 }
 
+/** What a running call asks of the person. */
+export interface Question {
+  id: string;
+  text: string;
+  /** A JSON Schema of type object whose properties are plain values; None asks for consent. */
+  form?: { [name: string]: Json } | null | undefined;
+  /** An address that the person is asked to open. */
+  link?: string | undefined;
+}
+
 /** One call of a tool, from its first argument character to its end. */
 export interface ToolCall {
   type: "tool-call";
@@ -103,6 +113,8 @@ export interface ToolCall {
   preview?: Preview | null | undefined;
   decision?: Decision | null | undefined;
   progress?: Progress | null | undefined;
+  /** What it asks while it runs; it goes on with the answer. */
+  question?: Question | null | undefined;
   /** What the function printed. */
   output?: string | undefined;
   /** The result as bounded JSON; the Python object itself is in `chat.results`. */
@@ -237,11 +249,13 @@ export interface Approve {
   args?: { [name: string]: Json } | null | undefined;
 }
 
-/** Refuse a call that waits. */
+/** Refuse a call that waits, or what a running call asks for. */
 export interface Decline {
   command: "decline";
   call: string;
   reason?: string | undefined;
+  /** The id of the question that was shown, where a running call asks. */
+  question?: string | undefined;
 }
 
 /** One entry of `Decide`: a call, what was shown of it, and the decision. */
@@ -283,11 +297,13 @@ export interface Revoke {
   rule: string;
 }
 
-/** Give the result of a call that waits for one. */
+/** Give the result of a call that waits for one, or what a running call asks for. */
 export interface Answer {
   command: "answer";
   call: string;
   value?: Json | undefined;
+  /** The id of the question that was shown, where a running call asks. */
+  question?: string | undefined;
 }
 
 /** End one call, the rest of the turn going on. */

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Generic, TypeVar
+
+from nbtools.errors import ToolError
+from nbtools.messages import Json
 
 Deps = TypeVar("Deps")
 OnProgress = Callable[[float | None, str], object]
+OnAsk = Callable[[str, Mapping[str, Json] | None, str], Awaitable[dict[str, Json] | None]]
 
 
 class ToolContext(Generic[Deps]):
@@ -19,9 +23,10 @@ class ToolContext(Generic[Deps]):
         context: The chat's hidden context: identity, connections, secrets.
         call_id: The id of the call.
         on_progress: Takes what `progress` reports; it has to be safe from any thread.
+        on_ask: Takes what `ask` asks; it has to be safe from any loop.
     """
 
-    __slots__ = ("_cancelled", "_on_progress", "call_id", "context")
+    __slots__ = ("_cancelled", "_on_ask", "_on_progress", "call_id", "context")
 
     def __init__(
         self,
@@ -29,10 +34,12 @@ class ToolContext(Generic[Deps]):
         *,
         call_id: str = "",
         on_progress: OnProgress | None = None,
+        on_ask: OnAsk | None = None,
     ) -> None:
         self.context = context
         self.call_id = call_id
         self._on_progress = on_progress
+        self._on_ask = on_ask
         self._cancelled = threading.Event()
 
     @property
@@ -49,6 +56,30 @@ class ToolContext(Generic[Deps]):
         """
         if self._on_progress is not None:
             self._on_progress(_bounded(fraction), str(text))
+
+    async def ask(
+        self, text: str, form: Mapping[str, Json] | None = None, *, link: str = ""
+    ) -> dict[str, Json] | None:
+        """Ask the person something on the card of the call, and wait; only in `async` tools.
+
+        The chat rests meanwhile, and the time of the tool does not run.
+
+        Args:
+            text: The question.
+            form: What the answer may be: a JSON Schema of type object whose properties are texts,
+                numbers, booleans, choices (`enum`) or lists of choices. None asks for consent.
+            link: An address that the person is asked to open.
+
+        Returns:
+            The fields of the form, checked; {} for a consent; None where the person declined.
+
+        Raises:
+            ToolDefinitionError: `form` is no such schema.
+            ToolError: There is no chat whose person could be asked.
+        """
+        if self._on_ask is None:
+            raise ToolError("There is nobody here who could be asked.")
+        return await self._on_ask(text, form, link)
 
     def __repr__(self) -> str:
         # The context may hold secrets.

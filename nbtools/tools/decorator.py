@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Unpack, overload
+from typing import Any, TypeAlias, Unpack, overload
 
 from nbtools.errors import ToolDefinitionError
 from nbtools.tools.settings import ToolSettings
 from nbtools.tools.tool import Tool
+from nbtools.tools.toolset import Toolset
+
+Offered: TypeAlias = Tool | Toolset | Callable[..., Any]
+"""What a chat may be given as tools."""
 
 
 @overload
@@ -50,11 +54,11 @@ def tool(
     return Tool(name, function=function, **settings)
 
 
-def collect(tools: Iterable[Tool | Callable[..., Any]]) -> dict[str, Tool]:
+def collect(tools: Iterable[Offered]) -> dict[str, Tool]:
     """Bring a chat's tools together.
 
     Args:
-        tools: Tools and plain typed functions.
+        tools: Tools, plain typed functions, and toolsets, which give the tools they know now.
 
     Returns:
         The tools by name, in the order given.
@@ -62,15 +66,23 @@ def collect(tools: Iterable[Tool | Callable[..., Any]]) -> dict[str, Tool]:
     Raises:
         ToolDefinitionError: One is neither, or two have the same name.
     """
+    given = [each if isinstance(each, Toolset) else _made(each) for each in tools]
+    own = {each.name for each in given if isinstance(each, Tool)}
     found: dict[str, Tool] = {}
-    for each in tools:
-        if not isinstance(each, Tool) and not callable(each):
-            raise ToolDefinitionError(f"{each!r:.80} is no tool; expected a Tool or a function.")
-        made = each if isinstance(each, Tool) else tool(each)
-        if made.name in found and found[made.name] is not made:
-            raise _same_name(found[made.name], made)
-        found[made.name] = made
+    for each in given:
+        for made in each.tools(own | found.keys()) if isinstance(each, Toolset) else (each,):
+            if made.name in found and found[made.name] is not made:
+                raise _same_name(found[made.name], made)
+            found[made.name] = made
     return found
+
+
+def _made(given: object) -> Tool:
+    if isinstance(given, Tool):
+        return given
+    if not callable(given):
+        raise ToolDefinitionError(f"{given!r:.80} is no tool; expected a Tool or a function.")
+    return tool(given)
 
 
 def _same_name(first: Tool, second: Tool) -> ToolDefinitionError:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from nbtools.messages import Json
-from nbtools.tools.decorator import collect
+from nbtools.tools.decorator import Offered, collect
 from nbtools.tools.tool import Tool
 
 _WORD = re.compile(r"[A-Za-z0-9]+|[^\W_]+")
@@ -33,7 +32,7 @@ class Remark:
         return f"{place}: {self.text}"
 
 
-def check_tools(tools: Iterable[Tool | Callable[..., Any]]) -> list[Remark]:
+def check_tools(tools: Iterable[Offered]) -> list[Remark]:
     """Look for descriptions that are missing, or say no more than the name.
 
     Args:

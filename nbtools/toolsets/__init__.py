@@ -1,0 +1,1 @@
+"""Tools from elsewhere, each kind in modules of its own that are imported only when it is used."""
