@@ -157,6 +157,15 @@ class Regenerate:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Pin:
+    """Keep a message in every request, or no longer."""
+
+    command: Literal["pin"] = "pin"
+    message: str
+    pinned: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Clear:
     """Empty the conversation."""
 
@@ -216,6 +225,7 @@ Command = (
     | Stop
     | EditMessage
     | Regenerate
+    | Pin
     | Clear
     | Act
     | Sync

@@ -85,5 +85,6 @@ _ACTIONS: Mapping[type[Any], Callable[[Session, Any], object]] = {
     cmd.Stop: lambda session, _: session.stop(),
     cmd.EditMessage: _edit,
     cmd.Regenerate: lambda session, said: session.restart_at(said.message, None),
+    cmd.Pin: lambda session, said: session.pin(said.message, pinned=said.pinned),
     cmd.Clear: lambda session, _: session.clear(),
 }

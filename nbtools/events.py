@@ -190,6 +190,23 @@ class MessagesRemoved:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class MessagePinned:
+    """A message is to be kept in every request, or no longer."""
+
+    type: Literal["message-pinned"] = "message-pinned"
+    message: str
+    pinned: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MessagesTrimmed:
+    """A request leaves out these messages, and no others."""
+
+    type: Literal["messages-trimmed"] = "messages-trimmed"
+    messages: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class StatusChanged:
     """The conversation runs, rests, waits or failed."""
 
@@ -213,6 +230,8 @@ Event = (
     | CallEnded
     | RequestFailed
     | MessagesRemoved
+    | MessagePinned
+    | MessagesTrimmed
     | StatusChanged
 )
 EVENT_TYPES: tuple[type[Any], ...] = Event.__args__

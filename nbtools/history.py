@@ -20,6 +20,7 @@ from nbtools.messages import (
     Reasoning,
     Text,
     ToolCall,
+    ToolSpec,
 )
 from nbtools.outcomes import sentence
 from nbtools.reducer import calls_of
@@ -51,16 +52,21 @@ def trim(
     messages: Sequence[Message],
     limit: int | None,
     *,
+    turns: int | None = None,
+    reserved: int = 0,
     measure: Callable[[Message], int] | None = None,
 ) -> tuple[Message, ...]:
     """Leave out the oldest turns until the rest fits.
 
     A turn is a user message with all that answered it, so a call is never cut from its result, and
-    what is left begins with a user message. The last turn always stays.
+    what is left begins with a user message. The last turn always stays, and so does a turn with a
+    pinned message.
 
     Args:
         messages: What `prepare` returned.
         limit: The most that `measure` may add up to; None for no limit.
+        turns: The most turns, pinned ones not counted; None for no limit.
+        reserved: What the rest of the request takes of the limit.
         measure: Size of one message; estimated tokens (four characters each) if not given.
 
     Returns:
@@ -69,18 +75,46 @@ def trim(
     Raises:
         ContextLengthError: The newest user message alone is over the limit.
     """
-    if limit is None:
-        return tuple(messages)
-    size = measure or estimate_tokens
-    turns = _turns(messages)
-    while len(turns) > 1 and sum(size(message) for turn in turns for message in turn) > limit:
-        turns = turns[1:]
-    if turns and size(turns[-1][0]) > limit:
+    kept = _newest(_turns(messages), turns)
+    if limit is not None and kept:
+        kept = _fitting(kept, limit - reserved, measure or estimate_tokens)
+    return tuple(message for turn in kept for message in turn)
+
+
+def _newest(turns: list[list[Message]], count: int | None) -> list[list[Message]]:
+    """Keep the newest turns, and the pinned ones among the others."""
+    first = 0 if count is None else max(0, len(turns) - max(count, 1))
+    return [turn for place, turn in enumerate(turns) if place >= first or _is_pinned(turn)]
+
+
+def _fitting(
+    turns: list[list[Message]], room: int, size: Callable[[Message], int]
+) -> list[list[Message]]:
+    newest = size(turns[-1][0])
+    if newest > room:
         raise ContextLengthError(
-            f"The newest message alone is about {size(turns[-1][0])} tokens, over the limit of {limit}.",
+            f"The newest message alone is about {newest} tokens, over the limit of {max(room, 0)}.",
             hint="Shorten it, or raise the chat's context_limit.",
         )
-    return tuple(message for turn in turns for message in turn)
+    sizes = [sum(map(size, turn)) for turn in turns]
+    over = sum(sizes) - room
+    kept = []
+    for turn, own in zip(turns[:-1], sizes, strict=False):
+        if over > 0 and not _is_pinned(turn):
+            over -= own
+        else:
+            kept.append(turn)
+    return [*kept, turns[-1]]
+
+
+def _is_pinned(turn: Sequence[Message]) -> bool:
+    return any(message.pinned for message in turn)
+
+
+def estimate_rest(system: str, tools: Sequence[ToolSpec]) -> int:
+    """Estimate the tokens of what a request holds besides its messages."""
+    texts = [system, *(f"{tool.name}{tool.description}{dumps(tool.parameters)}" for tool in tools)]
+    return sum(map(len, texts)) // 4
 
 
 def estimate_tokens(message: Message) -> int:

@@ -258,6 +258,10 @@ class Message:
     model: str = ""
     time: float | None = None
     """When the message began, in seconds since 1970."""
+    pinned: bool = False
+    """Whether it is sent with every request, however long the conversation grows."""
+    unseen: bool = False
+    """Whether it was left out of the last request."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -315,6 +315,25 @@ def _remove_messages(conversation: Conversation, event: ev.MessagesRemoved) -> C
     return replace(conversation, messages=left, error=None)
 
 
+def _pin_message(conversation: Conversation, event: ev.MessagePinned) -> Conversation:
+    index = _message_index(conversation, event.message)
+    pinned = replace(conversation.messages[index], pinned=event.pinned)
+    return _set_message(conversation, index, pinned)
+
+
+def _trim_messages(conversation: Conversation, event: ev.MessagesTrimmed) -> Conversation:
+    unseen = set(event.messages)
+    for message_id in event.messages:
+        _message_index(conversation, message_id)
+    messages = tuple(
+        message
+        if message.unseen == (message.id in unseen)
+        else replace(message, unseen=not message.unseen)
+        for message in conversation.messages
+    )
+    return replace(conversation, messages=messages)
+
+
 def _change_status(conversation: Conversation, event: ev.StatusChanged) -> Conversation:
     if conversation.status == event.status:
         return conversation
@@ -365,5 +384,7 @@ _HANDLERS: Mapping[type[Any], Callable[[Conversation, Any], Conversation]] = {
     ev.CallEnded: _end_call,
     ev.RequestFailed: _fail_request,
     ev.MessagesRemoved: _remove_messages,
+    ev.MessagePinned: _pin_message,
+    ev.MessagesTrimmed: _trim_messages,
     ev.StatusChanged: _change_status,
 }

@@ -414,20 +414,45 @@ class Ring:
     ) -> ProviderError | None:
         try:
             await self._renew_tools()
-            settings = self.settings
-            sent = history.prepare(self.conversation)
-            question = Request(
-                messages=history.trim(sent, settings.context_limit),
-                system=settings.system,
-                tools=[settings.variables.spec(tool) for tool in self._offered().values()],
-                choice="auto" if tools else "none",
-                settings=self.answer_settings,
-            )
+            question = await self._checked(self.request(tools=tools))
         except ProviderError as error:
             assembly.fault = error
             hear(assembly.end(time.time()))
             return error
-        return await runner.request(settings.provider, question, assembly, hear, self._say_wait)
+        provider = self.settings.provider
+        return await runner.request(provider, question, assembly, hear, self._say_wait)
+
+    def request(self, *, tools: bool = True) -> Request:
+        """Write the request that would be sent now.
+
+        Raises:
+            ContextLengthError: The newest user message alone is over the chat's limit.
+        """
+        settings = self.settings
+        specs = [settings.variables.spec(tool) for tool in self._offered().values()]
+        limit = settings.context_limit
+        kept = history.trim(
+            history.prepare(self.conversation),
+            limit,
+            turns=settings.context_turns,
+            reserved=0 if limit is None else history.estimate_rest(settings.system, specs),
+        )
+        return Request(
+            messages=kept,
+            system=settings.system,
+            tools=specs,
+            choice="auto" if tools else "none",
+            settings=self.answer_settings,
+        )
+
+    async def _checked(self, question: Request) -> Request:
+        """Note what a request leaves out, and let it go."""
+        sent = {message.id for message in question.messages}
+        told = history.prepare(self.conversation)
+        unseen = tuple(message.id for message in told if message.id not in sent)
+        if unseen != tuple(known.id for known in self.conversation.messages if known.unseen):
+            self.emit(ev.MessagesTrimmed(messages=unseen))
+        return question
 
     def _offered(self) -> dict[str, Tool]:
         tools = self.settings.tools

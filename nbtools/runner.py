@@ -71,6 +71,7 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     auto_send: bool = True
     context_limit: int | None = None
+    context_turns: int | None = None
     approval_timeout: float | None = None
     """Seconds after which a call that nobody decided about ends."""
     variables: Variables = field(default_factory=Variables)

@@ -223,6 +223,14 @@ class Session(Decisions):
         else:
             self.advance()
 
+    def pin(self, message_id: str, *, pinned: bool = True) -> None:
+        """Keep a message, with the turn it is part of, in every request; or no longer.
+
+        Raises:
+            IllegalMove: There is no such message.
+        """
+        self.emit(ev.MessagePinned(message=message_id, pinned=pinned))
+
     def stop(self) -> None:
         """End the turn: close every open call, then the reply, then what runs."""
         self.flush()

@@ -93,6 +93,7 @@ class Chat(anywidget.AnyWidget):
         auto_send_tool_results: Whether results go to the model by themselves.
         on_act: Takes the handle of a call and the changes that its renderer sent.
         context_limit: Estimated tokens that a request may hold; the oldest turns are left out.
+        context_turns: How many of the newest turns a request holds; pinned ones come on top.
         approval_timeout: Seconds after which a call that nobody decided about ends as `expired`;
             None: never.
         audit: A file of JSON lines to which every call is appended each time it moves on; a call
@@ -127,6 +128,7 @@ class Chat(anywidget.AnyWidget):
         auto_send_tool_results: bool = True,
         on_act: Callable[[CallHandle, Mapping[str, Any]], object] | None = None,
         context_limit: int | None = None,
+        context_turns: int | None = None,
         approval_timeout: float | None = None,
         audit: str | Path | None = None,
         redact: Redact | None = None,
@@ -148,6 +150,7 @@ class Chat(anywidget.AnyWidget):
             limits=limits or Limits(),
             auto_send=auto_send_tool_results,
             context_limit=context_limit,
+            context_turns=None if context_turns is None else _count("context_turns", context_turns),
             approval_timeout=_seconds("approval_timeout", approval_timeout),
             variables=Variables(display.user_names),
         )
@@ -307,6 +310,21 @@ class Chat(anywidget.AnyWidget):
             ChatWaiting: Calls are open; the text names them.
         """
         return Turn(self._session, self._session.resume)
+
+    def pin(self, message_id: str) -> None:
+        """Keep a message, with the turn it is part of, in every request.
+
+        Args:
+            message_id: The id of one of `messages`.
+
+        Raises:
+            IllegalMove: There is no such message.
+        """
+        on_engine(self._session, lambda: self._session.pin(message_id))
+
+    def unpin(self, message_id: str) -> None:
+        """Let a message be left out again once the conversation is too long."""
+        on_engine(self._session, lambda: self._session.pin(message_id, pinned=False))
 
     def stop(self) -> None:
         """End the turn: every open call is closed, and what comes later continues nothing."""

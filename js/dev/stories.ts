@@ -163,6 +163,17 @@ export const STORIES: Record<string, Conversation> = {
       ),
     ],
   },
+  trimmed: {
+    status: "ready",
+    messages: [
+      { ...user("u0", "My name is Ada. Remember that."), pinned: true },
+      { ...answer("a0", [text("t0", "I will.")]) },
+      { ...user("u1", "How many orders are there?"), unseen: true },
+      { ...answer("a1", [done("c1"), text("t1", "There are 1,204.")]), unseen: true },
+      user("u2", "And who am I?"),
+      answer("a2", [text("t2", "You are Ada.")]),
+    ],
+  },
   ruled: {
     status: "waiting",
     messages: [

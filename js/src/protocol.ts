@@ -212,6 +212,10 @@ export interface Message {
   model?: string | undefined;
   /** When the message began, in seconds since 1970. */
   time?: number | null | undefined;
+  /** Whether it is sent with every request, however long the conversation grows. */
+  pinned?: boolean | undefined;
+  /** Whether it was left out of the last request. */
+  unseen?: boolean | undefined;
 }
 
 /** Why the last request failed, as the person and the program read it. */
@@ -344,6 +348,13 @@ export interface Regenerate {
   message: string;
 }
 
+/** Keep a message in every request, or no longer. */
+export interface Pin {
+  command: "pin";
+  message: string;
+  pinned: boolean;
+}
+
 /** Empty the conversation. */
 export interface Clear {
   command: "clear";
@@ -378,7 +389,7 @@ export interface Pong {
   ping: number;
 }
 
-export type Command = Send | Approve | Decline | Decide | Allow | Revoke | Answer | Cancel | Rerun | Resend | Stop | EditMessage | Regenerate | Clear | Act | Sync | View | Asset | Pong;
+export type Command = Send | Approve | Decline | Decide | Allow | Revoke | Answer | Cancel | Rerun | Resend | Stop | EditMessage | Regenerate | Pin | Clear | Act | Sync | View | Asset | Pong;
 
 /** The fields of a part that grow by appending. */
 export type Field = "text" | "raw" | "output";

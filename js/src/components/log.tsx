@@ -1,5 +1,6 @@
 /** The conversation in its own scroll box: it follows the end only for those who are there. */
 
+import { Fragment } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { CONVERSATION, type MessageNode } from "../store";
 import { Button, CommandStatus } from "./controls";
@@ -86,17 +87,38 @@ function Messages() {
   const { copy } = useView().store;
   useTopic(copy.list);
   if (!copy.messages.length) return <Empty />;
+  const unseen = unseenRuns(copy.messages);
   return (
     <>
       {stretches(copy.messages).map((nodes, place) => (
         <div key={place} class="stretch">
           {nodes.map((node) => (
-            <MessageView key={node.head.id} node={node} />
+            <Fragment key={node.head.id}>
+              <MessageView node={node} />
+              {unseen.has(node) && <Unseen count={unseen.get(node) as number} />}
+            </Fragment>
           ))}
         </div>
       ))}
     </>
   );
+}
+
+/** A mark below messages that were left out of the last request. */
+function Unseen({ count }: { count: number }) {
+  const what = count === 1 ? "the message" : `the ${count} messages`;
+  return <p class="left-out">The model no longer sees {what} above</p>;
+}
+
+/** The last message of each run that was left out, with how many there are in it. */
+function unseenRuns(messages: readonly MessageNode[]): Map<MessageNode, number> {
+  const runs = new Map<MessageNode, number>();
+  let count = 0;
+  messages.forEach((node, place) => {
+    count = node.head.unseen ? count + 1 : 0;
+    if (count && !messages[place + 1]?.head.unseen) runs.set(node, count);
+  });
+  return runs;
 }
 
 /** How many messages are laid out together, so that a long history does not slow down the last. */

@@ -72,6 +72,7 @@ function MessageActions({ node, onEdit }: ActionsProps) {
           <Icon name="again" />
         </CommandButton>
       )}
+      <PinButton node={node} />
       {usage && <span class="usage">{usageText(usage)}</span>}
       <CommandStatus subject={id} />
     </div>
@@ -84,6 +85,24 @@ function EditButton({ onPress }: { onPress: () => void }) {
     <Button look="quiet" label="Edit this message and go on from here" onPress={onPress}>
       <Icon name="edit" />
     </Button>
+  );
+}
+
+function PinButton({ node }: { node: MessageNode }) {
+  const { id, pinned } = node.head;
+  if (!useHere()) return pinned ? <span class="mark">pinned</span> : null;
+  return (
+    <>
+      <CommandButton
+        command={{ command: "pin", message: id, pinned: !pinned }}
+        subject={id}
+        look="quiet"
+        label={pinned ? "Let the model forget this in time" : "Keep this in every request"}
+      >
+        <Icon name="pin" />
+      </CommandButton>
+      {pinned && <span class="mark">pinned</span>}
+    </>
   );
 }
 

@@ -119,7 +119,9 @@ export class Copy {
   }
 
   #setFields(node: MessageNode, fields: Json): void {
+    const { unseen } = node.head;
     node.head = fillHead({ ...(fields as unknown as Message), id: node.head.id });
+    if (node.head.unseen !== unseen) this.frame.touch(this.list);
     this.frame.touch(node.topic);
     for (const { topic } of node.parts) this.frame.touch(topic);
   }

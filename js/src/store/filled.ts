@@ -63,4 +63,12 @@ export function fillHead(message: Message): MessageHead {
   return { ...HEAD, ...head } as MessageHead;
 }
 
-const HEAD = { finish: "", reason: "", usage: null, model: "", time: null };
+const HEAD = {
+  finish: "",
+  reason: "",
+  usage: null,
+  model: "",
+  time: null,
+  pinned: false,
+  unseen: false,
+};
