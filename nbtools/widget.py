@@ -39,6 +39,7 @@ from nbtools.frontend import (
     stub_code,
     version_of,
 )
+from nbtools.hooks import Hook, Hooks, Kind
 from nbtools.limits import Limits
 from nbtools.messages import Conversation, File, Message, Part, Status, Usage
 from nbtools.pace import Pace
@@ -159,6 +160,7 @@ class Chat(anywidget.AnyWidget):
         self._session = Session(settings, engine(), conversation)
         self._registry = Registry(settings.tools)
         self._on_act = on_act
+        self._hooks = on_engine(self._session, lambda: Hooks(self._session))
         self._autosave(autosave)
         file = None if audit is None else _in_folder("audit", audit)
         self._session.audit = Audit(file, redact=redact, chat=self._id)
@@ -333,6 +335,24 @@ class Chat(anywidget.AnyWidget):
     def clear(self) -> None:
         """Empty the conversation; what is open is closed first."""
         on_engine(self._session, self._session.clear)
+
+    def on(self, kind: Kind, hook: Hook) -> Callable[[], None]:
+        """Let a function hear what happens; return what ends that.
+
+        A hook holds nothing up: it hears of one thing after the other, beside the chat. One that
+        raises is logged and shown once.
+
+        Args:
+            kind: "identified", "started", "progress" and "settled" give the handle of a call,
+                "message" a message that is complete, "usage" the tokens of a request, "trimmed" the
+                ids of the messages that requests leave out, "limit" the notice, "error" the failure.
+            hook: A function of one value, synchronous or `async`.
+
+        Raises:
+            ValueError: There is no such kind; the text names those there are.
+        """
+        end = on_engine(self._session, lambda: self._hooks.add(kind, hook))
+        return lambda: on_engine(self._session, end)
 
     # --- the face: deciding -------------------------------------------------------------------
 
