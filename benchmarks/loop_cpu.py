@@ -19,6 +19,7 @@ from model_server import arguments, serve, text
 
 import nbtools as nb
 from nbtools.executors import engine
+from nbtools.messages import Conversation, Message, Text
 
 FLUSHED = 0.15
 """Seconds after which the last patch of an answer has gone out."""
@@ -41,6 +42,8 @@ CASES = (
     Case("arguments-8000", 1.6, 9),
     Case("rounds-10x3", 1.75, 21),
 )
+PACED = "text-2000@1000"
+EARLIER = 200
 GROWTHS = (
     ("text growth x10", "text-20000", "text-2000", 10.5),
     ("arguments growth x4", "arguments-8000", "arguments-2000", 4.3),
@@ -97,10 +100,20 @@ class Contest:
         ask = self.bare.ask(model, "Go on.")
         return self._timed(model, lambda: engine().submit(ask).result())
 
-    def chat_cpu(self, model: str) -> float:
-        """Ask through a chat as a user builds it; give the CPU seconds until all was sent."""
+    def chat_cpu(self, model: str, earlier: int = 0) -> float:
+        """Ask through a chat as a user builds it; give the CPU seconds until all was sent.
+
+        Args:
+            model: What the server answers.
+            earlier: Messages that the chat has already.
+        """
         self.provider.model = model
-        chat = nb.Chat(self.provider, tools=self._described, max_roundtrips=10)
+        chat = nb.Chat(
+            self.provider,
+            tools=self._described,
+            max_roundtrips=10,
+            conversation=_history(earlier),
+        )
         self.recorder.clear()
 
         def ask() -> str:
@@ -120,7 +133,7 @@ class Contest:
         begun = time.process_time()
         said = ask()
         cpu = time.process_time() - begun
-        kind, _, size = model.partition("-")
+        kind, _, size = model.partition("@")[0].partition("-")
         if kind == "text":
             assert said == text(int(size))
         elif kind == "arguments":
@@ -138,7 +151,19 @@ def _check_page(recorder: Recorder, model: str) -> None:
         sent = [part["text"] for op in ops if op[0] == "message" for part in op[1]["parts"]]
         sent += [op[2]["text"] for op in ops if op[0] == "part"]
         sent += [op[3] for op in ops if op[0] == "append"]
-        assert "".join(sent) == "Go on." + text(int(model.partition("-")[2]))
+        assert "".join(sent) == "Go on." + text(int(model[5:].partition("@")[0]))
+
+
+def _history(length: int) -> Conversation:
+    parts = [(Text(id=f"t{n}", text=f"Number {n} of these. " * 12),) for n in range(length)]
+    return Conversation(
+        messages=tuple(
+            Message(id=f"h{n}", role="assistant", finish="stop", parts=part)
+            if n % 2
+            else Message(id=f"h{n}", role="user", parts=part)
+            for n, part in enumerate(parts)
+        )
+    )
 
 
 def _for_server(tool: nb.Tool) -> dict[str, object]:
@@ -164,6 +189,9 @@ def measure(contest: Contest) -> list[Measure]:
         ratio = median_ratio(chats[case.model], bare)
         measures.append(Measure(name=f"loop_cpu {case.model}", value=ratio, goal=case.goal))
         print(f"{case.model}: bare {statistics.median(bare) * 1e3:.1f} ms of CPU, {ratio:.2f} x")
+    pairs = [(contest.chat_cpu(PACED, EARLIER), contest.chat_cpu(PACED)) for _ in range(7)]
+    longer = median_ratio(*zip(*pairs, strict=True))
+    measures.append(Measure(name=f"loop_cpu after {EARLIER} messages", value=longer, goal=1.1))
     for name, more, less, goal in GROWTHS:
         growth = statistics.median(chats[more]) / statistics.median(chats[less])
         measures.append(Measure(name=f"loop_cpu {name}", value=growth, goal=goal))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
+from itertools import takewhile
 from typing import Any
 
 from nbtools.codec import encode
-from nbtools.messages import Conversation, Json, Message, Part, Reasoning, Text, ToolCall
+from nbtools.messages import Conversation, Job, Json, Message, Part, Reasoning, Text, ToolCall
 from nbtools.protocol import Field, Op
 
 Outsource = Callable[[Mapping[str, Json]], Mapping[str, Json]]
@@ -26,16 +27,21 @@ def difference(before: Conversation, after: Conversation, outsource: Outsource) 
         outsource: Makes MIME bundles fit for the wire.
     """
     ops: list[Op] = []
-    known = {message.id: message for message in before.messages}
-    left = {message.id for message in after.messages}
+    same = sum(1 for _ in takewhile(_is_one, zip(before.messages, after.messages, strict=False)))
+    known = {message.id: message for message in before.messages[same:]}
+    left = {message.id for message in after.messages[same:]}
     ops += [("remove", message_id) for message_id in known if message_id not in left]
-    for message in after.messages:
+    for message in after.messages[same:]:
         old = known.get(message.id)
         if old is None:
             ops.append(("message", write_message(message, outsource)))
         elif old is not message:
             ops += _message(old, message, outsource)
     return ops
+
+
+def _is_one(pair: tuple[Message, Message]) -> bool:
+    return pair[0] is pair[1]
 
 
 def write_message(message: Message, outsource: Outsource) -> Any:
@@ -47,6 +53,8 @@ def write_message(message: Message, outsource: Outsource) -> Any:
 
 def write_part(part: Part, outsource: Outsource) -> Any:
     """Write a part as the page takes it: arguments once, as text while they stream."""
+    if isinstance(part, Job) and part.display:
+        return {**encode(part), "display": outsource(part.display)}
     if not isinstance(part, ToolCall):
         return encode(part)
     raw = part.raw if part.state == "streaming" or part.args is None else ""
@@ -84,6 +92,7 @@ _GROWING: tuple[tuple[type[Part], Field], ...] = (
     (Reasoning, "text"),
     (ToolCall, "raw"),
     (ToolCall, "output"),
+    (Job, "output"),
 )
 
 
