@@ -6,6 +6,8 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
 from pathlib import Path, PurePath
 from urllib.parse import urlsplit
 
@@ -49,7 +51,7 @@ class Address:
             name = short
         return re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_") or "mcp"
 
-    @property
+    @cached_property
     def secrets(self) -> tuple[str, ...]:
         """What must be in no text that anybody is shown."""
         named = [*self.env.items(), *_named(self.command)]
@@ -117,7 +119,7 @@ def _beginning(command: Sequence[str]) -> list[str]:
 
 def _named(command: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Give the arguments that have a name: `--name value`, `--name=value`, `NAME=value`."""
-    for word, following in zip(command, [*command[1:], ""], strict=True):
+    for word, following in pairwise([*command, ""]):
         name, equals, value = word.partition("=")
         if equals:
             yield name, value

@@ -14,7 +14,7 @@ export function Body({ node }: { node: CallNode }) {
   const { part: call } = node;
   return (
     <>
-      {call.state === "running" && <Progress call={call} />}
+      {call.state === "running" && !call.question && <Progress call={call} />}
       <Drawing node={node} />
       <ErrorText call={call} />
     </>

@@ -14,6 +14,7 @@ import { Foresight } from "./foresight";
 import { Icon, type IconName } from "./icons";
 import { Pending } from "./pending";
 import { Plain } from "./plain";
+import { Question } from "./question";
 import { Ruled } from "./ruled";
 import { memo, useTopic, useView } from "./view";
 
@@ -120,11 +121,12 @@ function FoldedText({ title, text, open = false }: FoldedTextProps) {
 
 /** The buttons of a call. */
 function Controls({ node }: { node: CallNode }) {
-  const { state } = node.part;
+  const { state, question } = node.part;
   return (
     <div key={isFinal(node.part) ? "final" : state} class="controls">
       {state === "pending" && <Pending node={node} />}
-      {state === "running" && <Running node={node} />}
+      {state === "running" && !question && <Running node={node} />}
+      {question && <Question key={question.id} node={node} />}
     </div>
   );
 }
@@ -179,8 +181,9 @@ const WARNINGS: ReadonlySet<Outcome> = new Set([
 const STOPPED: ReadonlySet<Outcome> = new Set(["cancelled", "declined", "unanswered"]);
 
 function iconOf(node: CallNode): IconName {
-  const { state, outcome } = node.part;
+  const { state, outcome, question } = node.part;
   if (state === "result") return "ok";
+  if (question) return "pending";
   if (state !== "error") return state;
   if (WARNINGS.has(outcome)) return "warning";
   return STOPPED.has(outcome) ? "stopped" : "failed";

@@ -162,7 +162,8 @@ export class Copy {
     const { part: call, message } = node;
     if (isFinal(call)) this.openCalls.delete(call.id);
     else this.openCalls.set(call.id, node);
-    if (before?.state === call.state && before.waiting === call.waiting) return;
+    const asks = before?.question?.id === call.question?.id;
+    if (asks && before?.state === call.state && before.waiting === call.waiting) return;
     this.frame.touch(message.topic);
     this.frame.touch(this.shell);
     this.onCall(before, call);

@@ -25,6 +25,7 @@ const CALL: Omit<Defaults<ToolCall>, "tool"> = {
   preview: null,
   decision: null,
   progress: null,
+  question: null,
   output: "",
   value: null,
   handle: "",

@@ -5,6 +5,7 @@ export { ChatStore, COMPOSER, CONVERSATION } from "./chat";
 export type { Rejection } from "./commands";
 export { type Draft, LONGEST, TOO_LONG } from "./draft";
 export type { Filled, FilledCall, FilledPart } from "./filled";
+export { type Entered, type Entries, type FormField, readEntries, readForm } from "./form";
 export { type CallNode, isCall, isFinal, isRecord, type MessageNode, type PartNode } from "./nodes";
 export type { PresenceState } from "./presence";
 export { Topic } from "./topic";

@@ -22,7 +22,7 @@ const OUTCOMES: Record<Outcome, string> = {
 /** Names the state of a call, each outcome by its own words. */
 export function stateWords(call: FilledCall): string {
   if (call.state === "streaming") return "preparing";
-  if (call.state === "running") return "running";
+  if (call.state === "running") return call.question ? "asks you" : "running";
   if (call.state === "pending")
     return call.waiting === "result" ? "needs an answer" : "needs approval";
   return OUTCOMES[call.outcome] || (call.state === "result" ? "done" : "failed");

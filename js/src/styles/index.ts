@@ -7,6 +7,7 @@ import body from "./body.css";
 import card from "./card.css";
 import composer from "./composer.css";
 import controls from "./controls.css";
+import form from "./form.css";
 import head from "./head.css";
 import log from "./log.css";
 import notices from "./notices.css";
@@ -20,6 +21,7 @@ export const STYLES = [
   log,
   notices,
   controls,
+  form,
   card,
   argumentTable,
   approvals,
