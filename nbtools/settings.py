@@ -82,18 +82,18 @@ class SettingsFields(TypedDict, total=False):
     extra: Mapping[str, Any] | None
 
 
-def merge(settings: Settings, over: Settings | None) -> Settings:
+def merge(settings: Settings | None, over: Settings | None) -> Settings:
     """Put settings on top of others.
 
     Args:
-        settings: What holds in general.
+        settings: What holds in general; None for nothing.
         over: What holds now; its unset fields change nothing, `extra` is merged field by field.
 
     Returns:
         The settings that hold now.
     """
-    if over is None:
-        return settings
+    if settings is None or over is None:
+        return settings or over or Settings()
     changed: dict[str, Any] = {
         field.name: getattr(over, field.name)
         for field in fields(over)
