@@ -25,7 +25,9 @@ def wire_names(request: Request, *, letter_first: bool = False) -> dict[str, str
     given = [tool.name for tool in request.tools]
     called = [call.tool for message in request.messages for call in model_calls(message)]
     names: dict[str, str] = {}
-    wanted = {name: _allowed(name, letter_first=letter_first) for name in dict.fromkeys([*given, *called])}
+    wanted = {
+        name: _allowed(name, letter_first=letter_first) for name in dict.fromkeys([*given, *called])
+    }
     taken: set[str] = {name for name in given if wanted[name] == name}
     for name, candidate in wanted.items():
         kept = name in taken and name in given
