@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from nbtools.cost import prices
 from nbtools.limits import Limits
-from nbtools.messages import ENDED_WELL, Conversation, Limit, Message, Notice, ToolCall
+from nbtools.messages import ENDED_WELL, Conversation, Job, Limit, Message, Notice, ToolCall
 from nbtools.reducer import calls_of, is_question
 
 
@@ -34,13 +34,43 @@ class Budget:
 
 
 def turn(conversation: Conversation) -> tuple[Message, ...]:
-    """Return what came since the last question of the user."""
+    """Return what one message of the user has set going, as far as it is the newest.
+
+    That is what came since the last question; where a job's end made the model go on, it is what
+    came since the question that started the job, without what other questions led to.
+    """
     tail = []
     for message in reversed(conversation.messages):
         if is_question(message):
             break
         tail.append(message)
-    return tuple(reversed(tail))
+    since = tuple(reversed(tail))
+    return _rooted(conversation) if any(map(_asks, since)) else since
+
+
+def _rooted(conversation: Conversation) -> tuple[Message, ...]:
+    """Follow each message to the question that led to it; keep those of the newest one's."""
+    roots: dict[str, str] = {}
+    jobs: dict[str, str] = {}
+    root = ""
+    for message in conversation.messages:
+        if is_question(message):
+            root = message.id
+        elif about := _asks(message):
+            root = jobs.get(about, root)
+        roots[message.id] = root
+        jobs |= {part.id: root for part in message.parts if isinstance(part, Job)}
+    return tuple(
+        message
+        for message in conversation.messages
+        if roots[message.id] == root and not is_question(message)
+    )
+
+
+def _asks(message: Message) -> str:
+    """Return the job whose end this message tells and wants an answer to, or ""."""
+    found = (part.about for part in message.parts if isinstance(part, Notice) and part.asks)
+    return next(found, "")
 
 
 def rounds(messages: Sequence[Message]) -> int:

@@ -16,6 +16,7 @@ from nbtools.messages import (
     Decision,
     Failure,
     Finish,
+    Job,
     Json,
     Message,
     Outcome,
@@ -174,6 +175,14 @@ class CallEnded:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class JobChanged:
+    """A job that runs in the background goes on, or ends."""
+
+    type: Literal["job-changed"] = "job-changed"
+    job: Job
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RequestFailed:
     """A request came to nothing, before or while its message was read."""
 
@@ -228,6 +237,7 @@ Event = (
     | CallAsked
     | CallDrawn
     | CallEnded
+    | JobChanged
     | RequestFailed
     | MessagesRemoved
     | MessagePinned

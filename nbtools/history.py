@@ -16,6 +16,7 @@ from nbtools.messages import (
     Conversation,
     File,
     Message,
+    Notice,
     Part,
     Reasoning,
     Text,
@@ -153,6 +154,8 @@ def _user_parts(message: Message) -> Iterable[Part]:
     for part in message.parts:
         if (isinstance(part, Text) and part.text.strip()) or isinstance(part, File):
             yield part
+        elif isinstance(part, Notice) and part.told:
+            yield Text(id=part.id, text=f"[Note from the program: {part.told}]")
 
 
 def _reply_parts(message: Message) -> Iterable[Part]:

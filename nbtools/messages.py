@@ -19,6 +19,7 @@ Json: TypeAlias = Any
 Role = Literal["user", "assistant"]
 Status = Literal["ready", "running", "waiting", "error"]
 State = Literal["streaming", "pending", "running", "result", "error"]
+JobState = Literal["running", "result", "error"]
 Waiting = Literal["", "approval", "result"]
 Outcome = Literal[
     "",
@@ -167,6 +168,36 @@ class ToolCall:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Job:
+    """The work of a call that goes on in the background; the call itself has ended."""
+
+    type: Literal["job"] = "job"
+    id: str
+    call: str
+    """The id of the call that started it."""
+    tool: str
+    state: JobState = "running"
+    progress: Progress | None = None
+    output: str = ""
+    """What the function printed."""
+    value: Json = None
+    """The result as bounded JSON; the Python object itself is in `chat.results`."""
+    handle: str = ""
+    """The name under which a later call can take the Python object, where a tool takes such."""
+    display: Mapping[str, Json] | None = None
+    """The result for the person: a MIME bundle."""
+    told: str = ""
+    """What the model is told of its end."""
+    outcome: Outcome = ""
+    error: str = ""
+    trace: str = ""
+    """The traceback, for the person; the model never sees it."""
+    started: float | None = None
+    """When it began, in seconds since 1970."""
+    ended: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class File:
     """A file in the conversation, such as an image."""
 
@@ -202,7 +233,7 @@ class Data:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Notice:
-    """A sentence from the program to the person; the model never sees it."""
+    """A sentence from the program to the person; the model sees only `told`, if anything."""
 
     type: Literal["notice"] = "notice"
     id: str
@@ -215,14 +246,19 @@ class Notice:
     limit: Limit = ""
     """The limit that it reports."""
     about: str = ""
-    """The id of the call that it is about; the card shows it."""
+    """The id of the call or job that it is about; the card shows it."""
+    told: str = ""
+    """What the model is told of it, marked as coming from the program."""
+    asks: bool = False
+    """Whether the model is to answer it without being asked by the user."""
 
 
-Part = Text | Reasoning | ToolCall | File | Source | Data | Notice
+Part = Text | Reasoning | ToolCall | Job | File | Source | Data | Notice
 PART_TYPES: Mapping[str, type[Part]] = {
     "text": Text,
     "reasoning": Reasoning,
     "tool-call": ToolCall,
+    "job": Job,
     "file": File,
     "source": Source,
     "data": Data,

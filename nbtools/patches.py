@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import Any
 
 from nbtools.codec import encode
-from nbtools.messages import Conversation, Json, Message, Part, Reasoning, Text, ToolCall
+from nbtools.messages import Conversation, Job, Json, Message, Part, Reasoning, Text, ToolCall
 from nbtools.protocol import Field, Op
 
 Outsource = Callable[[Mapping[str, Json]], Mapping[str, Json]]
@@ -53,6 +53,8 @@ def write_message(message: Message, outsource: Outsource) -> Any:
 
 def write_part(part: Part, outsource: Outsource) -> Any:
     """Write a part as the page takes it: arguments once, as text while they stream."""
+    if isinstance(part, Job) and part.display:
+        return {**encode(part), "display": outsource(part.display)}
     if not isinstance(part, ToolCall):
         return encode(part)
     raw = part.raw if part.state == "streaming" or part.args is None else ""
@@ -90,6 +92,7 @@ _GROWING: tuple[tuple[type[Part], Field], ...] = (
     (Reasoning, "text"),
     (ToolCall, "raw"),
     (ToolCall, "output"),
+    (Job, "output"),
 )
 
 

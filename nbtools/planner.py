@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from nbtools import budget as spent
 from nbtools.budget import Budget
@@ -13,6 +14,7 @@ from nbtools.messages import (
     Decision,
     Limit,
     Message,
+    Notice,
     Status,
     ToolCall,
 )
@@ -163,14 +165,23 @@ def _next(call: ToolCall) -> Step:
 
 def _needs_answer(conversation: Conversation, *, auto_send: bool) -> bool:
     last = last_said(conversation)
-    if last is None:
-        return False
-    return last.role == "user" or (bool(unsent(conversation)) and auto_send)
+    if last is None or last.role == "user":
+        return last is not None
+    return (bool(unsent(conversation)) and auto_send) or _is_asked_by_program(conversation)
+
+
+def _is_asked_by_program(conversation: Conversation) -> bool:
+    """Say whether a notice since the last reply or question wants an answer."""
+    since = takewhile(lambda message: not _says(message), reversed(conversation.messages))
+    return any(
+        isinstance(part, Notice) and part.asks for message in since for part in message.parts
+    )
 
 
 def last_said(conversation: Conversation) -> Message | None:
     """Return the last reply or question, whatever notices and direct calls came after it."""
-    for message in reversed(conversation.messages):
-        if message.role == "assistant" or is_question(message):
-            return message
-    return None
+    return next(filter(_says, reversed(conversation.messages)), None)
+
+
+def _says(message: Message) -> bool:
+    return message.role == "assistant" or is_question(message)

@@ -17,6 +17,7 @@ from nbtools.messages import (
     ENDED_WELL,
     FINAL,
     Conversation,
+    Job,
     Message,
     Notice,
     Outcome,
@@ -59,6 +60,15 @@ def find_call(conversation: Conversation, call_id: str) -> ToolCall:
     return call
 
 
+def find_job(conversation: Conversation, job_id: str) -> Job:
+    """Return the job with this id, or raise `IllegalMove`."""
+    message, part = _locate(conversation, job_id)
+    job = conversation.messages[message].parts[part]
+    if not isinstance(job, Job):
+        raise IllegalMove(f"{job_id!r} is a {job.type} part, not a job.")
+    return job
+
+
 def calls_of(message: Message) -> tuple[ToolCall, ...]:
     """Return the tool calls of a message, in their order."""
     return tuple(part for part in message.parts if isinstance(part, ToolCall))
@@ -67,7 +77,7 @@ def calls_of(message: Message) -> tuple[ToolCall, ...]:
 def is_question(message: Message) -> bool:
     """Say whether a message asks the model something: a direct call and a notice do not."""
     return message.role == "user" and any(
-        not isinstance(part, ToolCall | Notice) for part in message.parts
+        not isinstance(part, ToolCall | Job | Notice) for part in message.parts
     )
 
 
@@ -136,8 +146,8 @@ def _start_message(conversation: Conversation, event: ev.MessageStarted) -> Conv
 def _add_part(conversation: Conversation, event: ev.PartAdded) -> Conversation:
     index = _message_index(conversation, event.message)
     message = conversation.messages[index]
-    if not _is_open(message) and not isinstance(event.part, Notice):
-        raise IllegalMove(f"Message {message.id!r} is over; only a notice may still join it.")
+    if not _is_open(message) and not isinstance(event.part, Notice | Job):
+        raise IllegalMove(f"Message {message.id!r} is over; only a notice or a job may join it.")
     if any(part.id == event.part.id for known in conversation.messages for part in known.parts):
         raise IllegalMove(f"There is a part {event.part.id!r} already.")
     parts = (*message.parts, _frozen(event.part))
@@ -299,6 +309,14 @@ def _end_call(conversation: Conversation, event: ev.CallEnded) -> Conversation:
     )
 
 
+def _change_job(conversation: Conversation, event: ev.JobChanged) -> Conversation:
+    known = find_job(conversation, event.job.id)
+    if known.state != "running":
+        raise IllegalMove(f"Job {known.id!r} is over ({known.outcome}) and cannot change.")
+    place = _locate(conversation, known.id)
+    return _set_part(conversation, place, _frozen(event.job))
+
+
 def _fail_request(conversation: Conversation, event: ev.RequestFailed) -> Conversation:
     if any(_is_open(message) for message in conversation.messages):
         raise IllegalMove("A reply is open; end it before its request fails.")
@@ -309,7 +327,7 @@ def _remove_messages(conversation: Conversation, event: ev.MessagesRemoved) -> C
     gone = set(event.messages)
     for message_id in event.messages:
         message = find_message(conversation, message_id)
-        if _is_open(message) or any(call.state not in FINAL for call in calls_of(message)):
+        if _is_open(message) or any(map(_is_at_work, message.parts)):
             raise IllegalMove(f"Message {message_id!r} has something open; close it first.")
     left = tuple(message for message in conversation.messages if message.id not in gone)
     return replace(conversation, messages=left, error=None)
@@ -332,6 +350,10 @@ def _trim_messages(conversation: Conversation, event: ev.MessagesTrimmed) -> Con
         for message in conversation.messages
     )
     return replace(conversation, messages=messages)
+
+
+def _is_at_work(part: Part) -> bool:
+    return isinstance(part, ToolCall | Job) and part.state not in FINAL
 
 
 def _change_status(conversation: Conversation, event: ev.StatusChanged) -> Conversation:
@@ -382,6 +404,7 @@ _HANDLERS: Mapping[type[Any], Callable[[Conversation, Any], Conversation]] = {
     ev.CallAsked: _ask_of_call,
     ev.CallDrawn: _draw_call,
     ev.CallEnded: _end_call,
+    ev.JobChanged: _change_job,
     ev.RequestFailed: _fail_request,
     ev.MessagesRemoved: _remove_messages,
     ev.MessagePinned: _pin_message,

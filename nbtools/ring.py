@@ -20,6 +20,7 @@ from typing import Any
 from nbtools import budget, execution, history, planner, runner
 from nbtools import events as ev
 from nbtools.assembly import Assembly
+from nbtools.background import Background
 from nbtools.budget import Budget
 from nbtools.errors import ProviderError
 from nbtools.executors import Engine, Slots, Stopwatch, abandoned
@@ -101,6 +102,7 @@ class Ring:
         self._reply = ""
         self._saved = True
         self._pace: Pace = TO_THE_END
+        self.background = Background(self)
         # A click may be late: an id is given once, also after its message was removed.
         self._ids = {part.id for known in self.conversation.messages for part in known.parts}
         self.subscribe(self.questions.note)
@@ -180,6 +182,10 @@ class Ring:
                     return call.state
         return ""
 
+    def is_taken(self, name: str) -> bool:
+        """Say whether the conversation has, or had, a part with this id."""
+        return name in self._ids
+
     def new_id(self, kind: str) -> str:
         """Make an id that no message and no part of this conversation has."""
         return f"{kind}{next(self._count)}-{self.prefix}"
@@ -218,7 +224,15 @@ class Ring:
             self._apply(ev.StatusChanged(status=status))
         if status != "running":
             self._watch.pause()
+            wanted = status == "ready" and self.background.tell()
             self._rest()
+            if wanted:
+                self._pace = TO_THE_END
+                self.advance()
+
+    def job_ended(self) -> None:
+        """Tell the model of a job's end, as soon as the chat is ready."""
+        self._set_status()
 
     @property
     def busy(self) -> bool:
@@ -377,7 +391,9 @@ class Ring:
 
         async with self._slots.one(tool.name, tool.max_parallel, on_wait):
             call = find_call(self.conversation, call_id)
-            if call.state == "running":
+            if call.state == "running" and tool.background:
+                self._settle(self.background.begin(call, tool))
+            elif call.state == "running":
                 ask = functools.partial(self.questions.ask, call_id)
                 self._settle(await execution.run(call, self.settings, emit, self, ask))
 

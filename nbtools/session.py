@@ -45,6 +45,9 @@ class Session(Decisions):
         if self.conversation.error is None and (under_way or (last and last.finish == "cut")):
             self._apply(ev.RequestFailed(failure=_BROKE_OFF))
         self._expiry.watch(self.conversation)
+        budget, auto_send = self._budget(), self.settings.auto_send
+        if planner.status(self.conversation, budget, auto_send=auto_send) == "ready":
+            self.background.tell(asks=False)
         self._set_status()
 
     def send(
@@ -134,13 +137,16 @@ class Session(Decisions):
         """End one call, the rest of the turn going on.
 
         Args:
-            call_id: The call.
-            after: Seconds that it may still take; None ends it now.
+            call_id: The call, or a job, which is ended now.
+            after: Seconds that the call may still take; None ends it now.
 
         Raises:
             AlreadyDecided: The call is over.
             ValueError: `after` is no number above 0.
         """
+        if self.background.has(call_id):
+            self.background.cancel(call_id)
+            return
         call = self._find(call_id)
         if call.state in FINAL:
             raise AlreadyDecided(f"This call is over already ({call.outcome}).")
@@ -242,6 +248,7 @@ class Session(Decisions):
     def clear(self) -> None:
         """Empty the conversation; what is open is closed first."""
         self.stop()
+        self.background.cancel_in(self.conversation.messages)
         self.error = None
         self._apply(
             ev.MessagesRemoved(messages=tuple(known.id for known in self.conversation.messages))
@@ -267,6 +274,7 @@ class Session(Decisions):
         self.close_open("unanswered")
         messages = self.conversation.messages
         asked = messages[index]
+        self.background.cancel_in(messages[index:])
         self._apply(ev.MessagesRemoved(messages=tuple(known.id for known in messages[index:])))
         if text is not None:
             files = tuple(part for part in asked.parts if isinstance(part, File))

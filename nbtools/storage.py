@@ -17,6 +17,7 @@ from nbtools.messages import (
     FINAL,
     Conversation,
     Finish,
+    Job,
     Message,
     Outcome,
     Part,
@@ -111,6 +112,10 @@ def _settle_message(message: Message, same: set[str]) -> Message:
 
 
 def _settle_part(part: Part, same: set[str], *, readable: bool) -> Part:
+    if isinstance(part, Job) and part.state == "running":
+        told = sentence("interrupted")
+        over: dict[str, Any] = {"state": "error", "outcome": "interrupted", "progress": None}
+        return replace(part, error=told, told=told, **over)
     if not isinstance(part, ToolCall) or part.state in FINAL:
         return part
     ends: Mapping[str, Outcome] = {"streaming": "incomplete", "running": "interrupted"}

@@ -14,6 +14,7 @@ from nbtools.messages import (
     Conversation,
     Data,
     File,
+    Job,
     Json,
     Message,
     Notice,
@@ -79,6 +80,11 @@ def call_words(call: ToolCall) -> str:
     return WORDS.get(call.outcome) or _STATES[call.state]
 
 
+def job_words(job: Job) -> str:
+    """Say in words where a job stands."""
+    return WORDS.get(job.outcome) or _STATES[job.state]
+
+
 def _message_text(message: Message) -> str:
     parts = "\n".join(filter(None, map(_part_text, message.parts)))
     return f"{_SPEAKERS[message.role]}: {parts}"
@@ -92,6 +98,9 @@ def _part_text(part: Part) -> str:
             plain = (part.display or {}).get("text/plain", "")
             shown = _short(part.error if part.state == "error" else str(plain))
             return f"[{part.tool}({_short(_json(part.args))}): {call_words(part)}] {shown}".strip()
+        case Job():
+            shown = _short(part.error or str((part.display or {}).get("text/plain", "")))
+            return f"[{part.id} of {part.tool}: {job_words(part)}] {shown}".strip()
         case File():
             return f"[{part.name or part.mime}]"
         case Source():
@@ -115,6 +124,8 @@ def _part_html(part: Part) -> str:
             return f"<details><summary>Reasoning</summary>{_block(part.text)}</details>"
         case ToolCall():
             return _call_html(part)
+        case Job():
+            return _job_html(part)
         case Notice():
             return f"<p><em>{escape(part.text)}</em></p>"
         case File():
@@ -129,6 +140,12 @@ def _call_html(call: ToolCall) -> str:
     head = f"<strong>{escape(call.tool)}</strong> — {call_words(call)}"
     body = "".join(_call_body(call))
     return f"<details open><summary>{head}</summary>{body}</details>"
+
+
+def _job_html(job: Job) -> str:
+    head = f"<strong>{escape(job.id)} of {escape(job.tool)}</strong> — {job_words(job)}"
+    shown = _block(_short(job.error)) if job.error else _bundle(job.display or {})
+    return f"<details open><summary>{head}</summary>{shown}</details>"
 
 
 def _call_body(call: ToolCall) -> Iterator[str]:

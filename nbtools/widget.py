@@ -40,6 +40,7 @@ from nbtools.frontend import (
     version_of,
 )
 from nbtools.hooks import Hook, Hooks, Kind
+from nbtools.jobs import Jobs
 from nbtools.limits import Limits
 from nbtools.messages import Conversation, File, Message, Part, Status, Usage
 from nbtools.pace import Pace
@@ -431,6 +432,11 @@ class Chat(anywidget.AnyWidget):
         return all_calls(self._session)
 
     @property
+    def jobs(self) -> Jobs:
+        """Live handles of what tools do in the background, in order; also found by id."""
+        return Jobs(self._session)
+
+    @property
     def results(self) -> Results:
         """The Python values that tools returned, by call id, handle, and tool name (latest)."""
         return self._session.results
@@ -586,6 +592,8 @@ class Chat(anywidget.AnyWidget):
         if not self._ended:
             self._ended = True
             self.stop()
+            session = self._session
+            on_engine(session, lambda: session.background.cancel_in(self.messages))
             self._drawer.close()
             on_engine(self._session, self._bridge.close)
         super().close()

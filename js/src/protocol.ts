@@ -15,6 +15,8 @@ export type Status = "ready" | "running" | "waiting" | "error";
 
 export type State = "streaming" | "pending" | "running" | "result" | "error";
 
+export type JobState = "running" | "result" | "error";
+
 export type Waiting = "" | "approval" | "result";
 
 export type Outcome = "" | "ok" | "failed" | "timeout" | "cancelled" | "declined" | "expired" | "invalid" | "unknown" | "unanswered" | "incomplete" | "interrupted" | "limit";
@@ -142,6 +144,34 @@ export interface ToolCall {
   sealed?: Json | undefined;
 }
 
+/** The work of a call that goes on in the background; the call itself has ended. */
+export interface Job {
+  type: "job";
+  id: string;
+  /** The id of the call that started it. */
+  call: string;
+  tool: string;
+  state?: JobState | undefined;
+  progress?: Progress | null | undefined;
+  /** What the function printed. */
+  output?: string | undefined;
+  /** The result as bounded JSON; the Python object itself is in `chat.results`. */
+  value?: Json | undefined;
+  /** The name under which a later call can take the Python object, where a tool takes such. */
+  handle?: string | undefined;
+  /** The result for the person: a MIME bundle. */
+  display?: MimeBundle | null | undefined;
+  /** What the model is told of its end. */
+  told?: string | undefined;
+  outcome?: Outcome | undefined;
+  error?: string | undefined;
+  /** The traceback, for the person; the model never sees it. */
+  trace?: string | undefined;
+  /** When it began, in seconds since 1970. */
+  started?: number | null | undefined;
+  ended?: number | null | undefined;
+}
+
 /** A file in the conversation, such as an image. */
 export interface File {
   type: "file";
@@ -170,7 +200,7 @@ export interface Data {
   data?: Json | undefined;
 }
 
-/** A sentence from the program to the person; the model never sees it. */
+/** A sentence from the program to the person; the model sees only `told`, if anything. */
 export interface Notice {
   type: "notice";
   id: string;
@@ -182,11 +212,15 @@ export interface Notice {
   retry?: boolean | undefined;
   /** The limit that it reports. */
   limit?: Limit | undefined;
-  /** The id of the call that it is about; the card shows it. */
+  /** The id of the call or job that it is about; the card shows it. */
   about?: string | undefined;
+  /** What the model is told of it, marked as coming from the program. */
+  told?: string | undefined;
+  /** Whether the model is to answer it without being asked by the user. */
+  asks?: boolean | undefined;
 }
 
-export type Part = Text | Reasoning | ToolCall | File | Source | Data | Notice;
+export type Part = Text | Reasoning | ToolCall | Job | File | Source | Data | Notice;
 
 /** Tokens that one or more requests used; None where the provider did not say. */
 export interface Usage {
@@ -330,6 +364,11 @@ export interface Resend {
   command: "resend";
 }
 
+/** Send the values of protected columns for which the last request was withheld. */
+export interface Release {
+  command: "release";
+}
+
 /** End the turn. */
 export interface Stop {
   command: "stop";
@@ -389,7 +428,7 @@ export interface Pong {
   ping: number;
 }
 
-export type Command = Send | Approve | Decline | Decide | Allow | Revoke | Answer | Cancel | Rerun | Resend | Stop | EditMessage | Regenerate | Pin | Clear | Act | Sync | View | Asset | Pong;
+export type Command = Send | Approve | Decline | Decide | Allow | Revoke | Answer | Cancel | Rerun | Resend | Release | Stop | EditMessage | Regenerate | Pin | Clear | Act | Sync | View | Asset | Pong;
 
 /** The fields of a part that grow by appending. */
 export type Field = "text" | "raw" | "output";

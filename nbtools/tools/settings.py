@@ -11,6 +11,7 @@ from nbtools.errors import ToolDefinitionError
 Approval: TypeAlias = bool | Callable[..., object] | None
 """True asks, False does not, a function decides for each call; None leaves it to the chat."""
 Thread = Literal["worker", "main"]
+OnDone = Literal["note", "continue"]
 Errors = Literal["message", "generic"]
 Parse: TypeAlias = Callable[[dict[str, Any]], Mapping[str, Any] | None]
 """Takes the arguments as they were written; gives those to check, or None to keep them."""
@@ -35,6 +36,8 @@ class ToolSettings(TypedDict, total=False):
     errors: Errors
     parse: Parse | None
     preview: Callable[..., object] | None
+    background: bool
+    on_done: OnDone
 
 
 Check: TypeAlias = tuple[Callable[[Any], bool], str]
@@ -91,6 +94,8 @@ _CHECKS: Mapping[str, Check] = {
     "backoff": (_number(0), "seconds from 0"),
     "errors": (lambda value: value in ("message", "generic"), "'message' or 'generic'"),
     "parse": (_function_or_none, "a function of the arguments, or None"),
+    "background": (_flag, "True or False"),
+    "on_done": (lambda value: value in ("note", "continue"), "'note' or 'continue'"),
 }
 
 CHECKED = tuple(_CHECKS)
@@ -113,6 +118,10 @@ def check_settings(name: str, settings: Mapping[str, object]) -> None:
             raise ToolDefinitionError(
                 f"Tool {name!r}: {setting} is {value!r:.80}, expected {expected}."
             )
+    if settings["background"] and settings["thread"] == "main":
+        raise ToolDefinitionError(
+            f"Tool {name!r}: background work cannot run on the main thread, expected 'worker'."
+        )
     if bool(settings["retries"]) != bool(settings["retry_on"]):
         raise ToolDefinitionError(
             f"Tool {name!r}: retries and retry_on belong together: how often to try again, "

@@ -22,6 +22,7 @@ from nbtools.tools.settings import (
     Approval,
     Errors,
     Kind,
+    OnDone,
     Parse,
     Thread,
     check_executor,
@@ -59,6 +60,9 @@ class Tool:
             approves, the call is shown anew and does not run.
         parse: Reads the arguments before they are checked: it may return others, or refuse them
             with `InvalidArguments`. It is quick, and takes what it gave once more.
+        background: Whether a call ends at once and its work goes on as a job.
+        on_done: What the end of a job does when the chat is ready: `note` tells the model with the
+            next request, `continue` asks it at once.
 
     Raises:
         ToolDefinitionError: Something does not fit; the text names it.
@@ -85,6 +89,8 @@ class Tool:
         errors: Errors = "message",
         parse: Parse | None = None,
         preview: Callable[..., object] | None = None,
+        background: bool = False,
+        on_done: OnDone = "note",
     ) -> None:
         _check_function(name, function)
         self.name = _checked_name(name, function)
@@ -102,9 +108,13 @@ class Tool:
         self.render = render
         self.errors: Errors = errors
         self.parse = parse
+        self.background = background
+        self.on_done: OnDone = on_done
         check_settings(self.name, {name: getattr(self, name) for name in CHECKED})
         self.kind: Kind = _kind(function)
         self._arguments = self._read_arguments(parameters)
+        if background and function is None:
+            raise ToolDefinitionError(f"Tool {self.name!r}: background work needs a function.")
         check_executor(self.name, executor, self.kind, thread, self.hidden or "")
         self.description = self._describe() if description is None else description
         self.parameters = self._arguments.parameters

@@ -1,6 +1,6 @@
 /** The values of the wire with their defaults put back, so that nothing above asks what is absent. */
 
-import type { Message, Part, ToolCall } from "../protocol";
+import type { Job, Message, Part, ToolCall } from "../protocol";
 
 /** A wire value in which every field is there. */
 export type Filled<T> = { [Key in keyof T]-?: Exclude<T[Key], undefined> };
@@ -43,14 +43,30 @@ const CALL: Omit<Defaults<ToolCall>, "tool"> = {
   sealed: null,
 };
 
+const JOB: Omit<Defaults<Job>, "call" | "tool"> = {
+  state: "running",
+  progress: null,
+  output: "",
+  value: null,
+  handle: "",
+  display: null,
+  told: "",
+  outcome: "",
+  error: "",
+  trace: "",
+  started: null,
+  ended: null,
+};
+
 const DEFAULTS: { [Type in Part["type"]]: object } = {
   text: { text: "", sealed: null },
   reasoning: { text: "", sealed: null },
   "tool-call": CALL,
+  job: JOB,
   file: { name: "", data: "", sealed: null },
   source: { title: "" },
   data: { data: null },
-  notice: { level: "info", hint: "", retry: false, limit: "", about: "" },
+  notice: { level: "info", hint: "", retry: false, limit: "", about: "", told: "", asks: false },
 };
 
 /** Returns the part with every field. */
