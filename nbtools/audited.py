@@ -7,12 +7,12 @@ from typing import Any
 
 from nbtools import events as ev
 from nbtools.audit import Audit
+from nbtools.guarding import Guarded
 from nbtools.messages import Conversation
 from nbtools.outcomes import sentence
-from nbtools.ring import Ring
 
 
-class Audited(Ring):
+class Audited(Guarded):
     """Keep an audit, which hears of every event before anybody else does."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

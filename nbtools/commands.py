@@ -133,6 +133,13 @@ class Resend:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Release:
+    """Send the values of protected columns for which the last request was withheld."""
+
+    command: Literal["release"] = "release"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Stop:
     """End the turn."""
 
@@ -222,6 +229,7 @@ Command = (
     | Cancel
     | Rerun
     | Resend
+    | Release
     | Stop
     | EditMessage
     | Regenerate

@@ -82,6 +82,7 @@ _ACTIONS: Mapping[type[Any], Callable[[Session, Any], object]] = {
     cmd.Cancel: lambda session, said: session.cancel(said.call, said.after),
     cmd.Rerun: lambda session, said: session.rerun(said.call, said.args),
     cmd.Resend: lambda session, _: session.resume(),
+    cmd.Release: lambda session, _: session.release(),
     cmd.Stop: lambda session, _: session.stop(),
     cmd.EditMessage: _edit,
     cmd.Regenerate: lambda session, said: session.restart_at(said.message, None),

@@ -9,6 +9,7 @@
     │   ├── NotFoundError          no such model or address (404)
     │   ├── ContextLengthError     the conversation is too long for the model
     │   ├── ContentFilterError     the provider withheld the answer
+    │   ├── WithheldError          the request holds values of protected columns
     │   ├── BadRequestError        the server refused the request (other 4xx)
     │   ├── StreamError            the answer broke off or could not be read
     │   └── ToolsetError           tools that the request would name cannot be had
@@ -97,6 +98,10 @@ class ContextLengthError(ProviderError):
 
 class ContentFilterError(ProviderError):
     """The provider withheld the question or the answer."""
+
+
+class WithheldError(ProviderError):
+    """The request was not sent: it holds values of protected columns, and a person has to decide."""
 
 
 class BadRequestError(ProviderError):

@@ -88,7 +88,9 @@ async def _settled(
 
     def write() -> ev.CallEnded:
         shown = [*sink.shown, *opened.collect(shown=value)]
-        return finished(call, value, settings.limits, shown=shown)
+        limits = settings.limits
+        veiled = settings.privacy.veiled(value, limits.rows, limits.columns)
+        return finished(call, veiled, limits, shown=shown)
 
     costs_nothing = type(value) in _PLAIN and not opened.used
     end = write() if costs_nothing else await in_worker(write)

@@ -30,6 +30,7 @@ from nbtools.messages import (
 )
 from nbtools.outcomes import sentence
 from nbtools.partial import parse_arguments
+from nbtools.privacy import Privacy
 from nbtools.providers import Provider
 from nbtools.rules import Rule
 from nbtools.tools import Offered, Tool, ToolContext
@@ -72,6 +73,7 @@ class Settings:
     auto_send: bool = True
     context_limit: int | None = None
     context_turns: int | None = None
+    privacy: Privacy = field(default_factory=Privacy)
     approval_timeout: float | None = None
     """Seconds after which a call that nobody decided about ends."""
     variables: Variables = field(default_factory=Variables)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from nbtools import events as ev
-from nbtools import planner, runner
+from nbtools import history, planner, runner
 from nbtools.codec import clean_text
 from nbtools.deciding import Decisions
 from nbtools.endings import finished, kept
@@ -27,6 +27,7 @@ from nbtools.outcomes import sentence
 from nbtools.pace import TO_THE_END, Pace
 from nbtools.planner import Ask, Recheck, Run
 from nbtools.reducer import find_message, is_question
+from nbtools.report import ContextReport, report_on
 from nbtools.settings import Settings as AnswerSettings
 from nbtools.slash import parse_slash, slash_name
 from nbtools.tools import Tool
@@ -105,7 +106,9 @@ class Session(Decisions):
             self.emit(ended)
         else:
             settings = self.settings
-            end = finished(call, value, settings.limits)
+            limits = settings.limits
+            veiled = settings.privacy.veiled(value, limits.rows, limits.columns)
+            end = finished(call, veiled, limits)
             self.emit(kept(end, call, value, settings.variables, settings.tools))
         self.advance()
 
@@ -201,6 +204,7 @@ class Session(Decisions):
             ChatWaiting: Calls are open; the text names them.
         """
         self.expect_rest("resume")
+        self.settings.privacy.withhold()
         calls = planner.open_calls(self.conversation)
         if waiting := [call for call in calls if call.state == "pending"]:
             names = ", ".join(f"{call.tool} ({call.id})" for call in waiting)
@@ -228,6 +232,29 @@ class Session(Decisions):
             self._set_status()
         else:
             self.advance()
+
+    def context_report(self) -> ContextReport:
+        """Describe the request that would be sent now.
+
+        Raises:
+            ContextLengthError: The newest user message alone is over the chat's limit.
+        """
+        settings, request = self.settings, self.request()
+        sent = {message.id for message in request.messages}
+        told = history.prepare(self.conversation)
+        left_out = [message.id for message in told if message.id not in sent]
+        tables = settings.variables.shared
+        return report_on(request, settings.provider, settings.privacy, tables, left_out)
+
+    def release(self) -> None:
+        """Let the values go out for which the last request was withheld, and send it.
+
+        Raises:
+            ChatBusy: An answer is under way.
+        """
+        self.expect_rest("send them")
+        self.settings.privacy.release()
+        self.resume()
 
     def pin(self, message_id: str, *, pinned: bool = True) -> None:
         """Keep a message, with the turn it is part of, in every request; or no longer.

@@ -44,11 +44,13 @@ from nbtools.jobs import Jobs
 from nbtools.limits import Limits
 from nbtools.messages import Conversation, File, Message, Part, Status, Usage
 from nbtools.pace import Pace
+from nbtools.privacy import ColumnPolicy, check_columns
 from nbtools.providers import Provider, resolve
 from nbtools.providers.sealing import left_behind
 from nbtools.publisher import Publisher
 from nbtools.records import as_table
 from nbtools.renderers import JavaScriptRenderer, Registry
+from nbtools.report import ContextReport
 from nbtools.results import Results
 from nbtools.rulebook import Rules
 from nbtools.runner import Handler, Policy, Settings
@@ -414,7 +416,46 @@ class Chat(anywidget.AnyWidget):
         """The values that the model may name now, without results."""
         return self._session.settings.variables.shared
 
+    def protect(self, **tables: Mapping[str, ColumnPolicy]) -> None:
+        """Set what the model may be told of the columns of shared tables.
+
+        It binds what nbtools writes about any table that has such a column. Other text is looked
+        through for exact values before each request; where one is found the request is not sent,
+        and you decide: `resume` sends it without the values, `release` sends them.
+
+        Args:
+            tables: For each table the policies of its columns: "drop" (it is not mentioned), "mask"
+                (its name and type) or "aggregate" (a summary too); {} ends the protection.
+
+        Raises:
+            ValueError: There is no such policy, or no such column in a table that is shared.
+        """
+        settings = self._session.settings
+
+        def protect() -> None:
+            for table, columns in tables.items():
+                check_columns(table, columns, settings.variables.shared.get(table))
+                settings.privacy.protect(table, columns)
+
+        on_engine(self._session, protect)
+
+    def release(self) -> Turn:
+        """Send the values for which the last request was withheld, now and later.
+
+        Raises:
+            ChatBusy: An answer is under way.
+        """
+        return Turn(self._session, self._session.release)
+
     # --- the face: looking --------------------------------------------------------------------
+
+    def context_report(self) -> ContextReport:
+        """Say what the next request would hold, part by part, and to which host it would go.
+
+        Raises:
+            ContextLengthError: The newest message alone is over `context_limit`.
+        """
+        return on_engine(self._session, self._session.context_report)
 
     @property
     def messages(self) -> tuple[Message, ...]:

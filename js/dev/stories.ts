@@ -163,6 +163,15 @@ export const STORIES: Record<string, Conversation> = {
       ),
     ],
   },
+  withheld: {
+    status: "error",
+    messages: [user("u1", "Where is Ada?"), answer("a1", [done("c1")], { finish: "calls" })],
+    error: {
+      kind: "WithheldError",
+      text: "The request was not sent, because it holds values of protected columns: 1 of people.email in what find_email returned.",
+      hint: "Send it without them, or send them after all.",
+    },
+  },
   trimmed: {
     status: "ready",
     messages: [

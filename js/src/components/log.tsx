@@ -2,12 +2,14 @@
 
 import { Fragment } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Failure as FailureShown } from "../protocol";
 import { CONVERSATION, type MessageNode } from "../store";
-import { Button, CommandStatus } from "./controls";
+import { Button, CommandButton, CommandStatus } from "./controls";
 import { Empty } from "./empty";
 import { Icon } from "./icons";
 import { MessageView } from "./message";
 import { NoticeView } from "./parts";
+import { Plain } from "./plain";
 import { useTopic, useView } from "./view";
 
 /** How far from the end still counts as being there, in pixels. */
@@ -151,8 +153,32 @@ function Failure() {
   const { copy } = useView().store;
   useTopic(copy.shell);
   if (!copy.error) return null;
-  const { text, hint = "", retry = false } = copy.error;
+  const { kind, text, hint = "", retry = false } = copy.error;
+  if (kind === "WithheldError") return <Withheld text={text} />;
   return <NoticeView notice={{ level: "error", text, hint, retry }} />;
+}
+
+/** A request that was held back: what it would give away is the person's to decide. */
+function Withheld({ text }: { text: string }) {
+  return (
+    <div class="notice warning" role="alert">
+      <Icon name="warning" />
+      <div>
+        <p>
+          <Plain text={text} />
+        </p>
+        <div class="actions">
+          <CommandButton command={{ command: "resend" }} subject={CONVERSATION}>
+            Send without them
+          </CommandButton>
+          <CommandButton command={{ command: "release" }} subject={CONVERSATION} look="danger">
+            Send them
+          </CommandButton>
+          <CommandStatus subject={CONVERSATION} />
+        </div>
+      </div>
+    </div>
+  );
 }
 
 function Faults() {
@@ -170,9 +196,13 @@ function Faults() {
           </Button>
         </div>
       ))}
-      {!store.copy.error?.retry && <CommandStatus subject={CONVERSATION} />}
+      {!offersRetry(store.copy.error) && <CommandStatus subject={CONVERSATION} />}
     </>
   );
+}
+
+function offersRetry(error: FailureShown | null): boolean {
+  return error?.retry === true || error?.kind === "WithheldError";
 }
 
 /** A message on its way, or waiting for its turn. */

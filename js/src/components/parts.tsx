@@ -102,8 +102,10 @@ function NamedData({ data }: { data: Filled<Data> }) {
   );
 }
 
+type Shown = Pick<Filled<Notice>, "level" | "text" | "hint" | "retry">;
+
 /** A sentence from the program, with what to do about it. */
-export function NoticeView({ notice }: { notice: Omit<Filled<Notice>, "type" | "id"> }) {
+export function NoticeView({ notice }: { notice: Shown }) {
   const { level, text, hint, retry } = notice;
   return (
     <div class={`notice ${level}`} role={level === "error" ? "alert" : "note"}>
