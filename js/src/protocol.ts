@@ -369,11 +369,6 @@ export interface Release {
   command: "release";
 }
 
-/** Send the values of protected columns for which the last request was withheld. */
-export interface Release {
-  command: "release";
-}
-
 /** End the turn. */
 export interface Stop {
   command: "stop";
