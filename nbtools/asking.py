@@ -7,6 +7,7 @@ tried out with a ping and never guessed from versions.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -21,6 +22,9 @@ from nbtools.turns import CallHandle, Turn
 PING_EVERY = 0.25
 PING_FOR = 3.0
 """Seconds between two pings, and until the page counts as out of reach."""
+
+MOST_LOOKS = 5
+"""How often a call may be approved whose preview has changed each time."""
 
 T = TypeVar("T")
 Approve = Callable[[CallHandle], object]
@@ -40,6 +44,7 @@ class Asking:
         self._bridge = bridge
         self._approve = approve
         self._clicks: bool | None = None
+        self._asked: Counter[str] = Counter()
 
     def settle(self, turn: Turn) -> None:
         """Return when the conversation rests and no call waits for approval.
@@ -61,6 +66,9 @@ class Asking:
         return [call for call in calls if call.waiting == "approval"]
 
     def _decide(self, call: CallHandle) -> Turn:
+        self._asked[call.id] += 1
+        if self._asked[call.id] > MOST_LOOKS:
+            return call.decline("What it would do changed each time it was approved.")
         if self._approve is not None:
             approved: bool | None = self._approve(call) is True
         else:

@@ -463,10 +463,15 @@ class Ring:
 
     async def _checked(self, question: Request) -> Request:
         """Note what a request leaves out, and let it go."""
+        settings, known = self.settings, self.conversation.messages
+        if settings.context_limit is None and settings.context_turns is None:
+            if any(message.unseen for message in known):
+                self.emit(ev.MessagesTrimmed(messages=()))
+            return question
         sent = {message.id for message in question.messages}
         told = history.prepare(self.conversation)
         unseen = tuple(message.id for message in told if message.id not in sent)
-        if unseen != tuple(known.id for known in self.conversation.messages if known.unseen):
+        if unseen != tuple(message.id for message in known if message.unseen):
             self.emit(ev.MessagesTrimmed(messages=unseen))
         return question
 

@@ -41,6 +41,10 @@ class Session(Decisions):
 
     def take_up(self) -> None:
         """Begin with a conversation that was saved: nothing is sent or run by itself."""
+        now = time.time()
+        for call in planner.open_calls(self.conversation):
+            if call.expires is not None and call.expires <= now:
+                self._close(call, "expired")
         last = planner.last_said(self.conversation)
         under_way = self._next_steps()
         if self.conversation.error is None and (under_way or (last and last.finish == "cut")):

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import nbtools as nb
 from nbtools import previews
 from nbtools.errors import AlreadyDecided, InvalidArguments, ToolDefinitionError
+from nbtools.executors import Engine
 from nbtools.messages import Decision
 from nbtools.outcomes import sentence
+from nbtools.runner import Settings
+from nbtools.session import Session
 from nbtools.testing import call
 from nbtools.tools import ToolContext
 from nbtools.turns import all_calls
@@ -411,3 +418,68 @@ async def test_an_object_that_is_made_anew_is_the_same_preview() -> None:
     approve(page)
     await page.session.rest()
     assert orders.dropped == [10]
+
+
+def test_a_call_that_expired_while_the_program_was_away_is_over_and_nothing_is_sent() -> None:
+    """P-07: loading sends and runs nothing."""
+
+    async def go() -> None:
+        granted: list[str] = []
+        page = granting(granted, "ann", "bob", approval_timeout=60.0)
+        await page.say("Grant")
+        kept = page.session.conversation
+        late = replace(page.call("k-ann"), expires=time.time() - 1)
+        reply = replace(kept.messages[1], parts=(late, kept.messages[1].parts[1]))
+        saved = replace(kept, messages=(kept.messages[0], reply))
+        model = Strict("So.")
+        again = Session(
+            Settings(provider=model, tools=page.session.settings.tools),
+            Engine(asyncio.get_running_loop()),
+            saved,
+        )
+        again.take_up()
+        await again.rest()
+        states = [known.outcome or known.waiting for known in again.calls()]
+        assert (states, model.requests, granted) == (["expired", "approval"], [], [])
+
+    run_jumping(go())
+
+
+@given(st.lists(st.sampled_from(["look", "move", "approve", "old", "edit"]), max_size=8))
+@settings(max_examples=40, deadline=None)
+def test_what_runs_is_what_was_shown_whatever_happens_between(steps: list[str]) -> None:
+    """P-04: the rows that go are those of the preview that the approval named."""
+
+    async def go() -> None:
+        rows, dropped, marks = [20, 30], [], [""]
+
+        async def affected(over: int) -> list[int]:
+            return [row for row in rows if row > over]
+
+        @nb.tool(approval=True, preview=affected)
+        async def drop(over: int) -> int:
+            """Drop rows."""
+            dropped.append([row for row in rows if row > over])
+            return 1
+
+        page = Page(Strict([call("drop", {"over": 10}, id="k-1")], "So."), [drop])
+        await page.say("Drop")
+        shown: list[Any] = []
+        for step in steps:
+            known = page.call("k-1")
+            if known.state != "pending":
+                break
+            assert known.preview is not None
+            shown = known.preview.display["application/json"]
+            if step == "move":
+                rows.append(40 + len(rows))
+            elif step == "edit":
+                page.approve("k-1", preview=known.preview.mark, args={"over": len(rows) % 3})
+            elif step in ("approve", "old"):
+                mark = known.preview.mark if step == "approve" else marks[0]
+                page.approve("k-1", preview=mark)
+                marks.append(known.preview.mark)
+            await page.session.rest()
+        assert dropped in ([], [shown])
+
+    asyncio.run(go())
