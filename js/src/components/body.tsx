@@ -14,19 +14,20 @@ export function Body({ node }: { node: CallNode }) {
   const { part: call } = node;
   return (
     <>
-      {call.state === "running" && !call.question && <Progress call={call} />}
+      {call.state === "running" && !call.question && <Progress of={call} />}
       <Drawing node={node} />
       <ErrorText call={call} />
     </>
   );
 }
 
-function Progress({ call }: { call: FilledCall }) {
-  const fraction = call.progress?.fraction ?? undefined;
-  const text = call.progress?.text ?? "";
+/** How far a call or a job is. */
+export function Progress({ of }: { of: Pick<FilledCall, "progress" | "tool"> }) {
+  const fraction = of.progress?.fraction ?? undefined;
+  const text = of.progress?.text ?? "";
   return (
     <div class="progress">
-      <progress value={fraction} max={1} aria-label={`Progress of ${call.tool}`} />
+      <progress value={fraction} max={1} aria-label={`Progress of ${of.tool}`} />
       <span>
         {fraction !== undefined && `${Math.round(fraction * 100)} % `}
         <Plain text={text} />
@@ -49,7 +50,7 @@ function Drawing({ node }: { node: CallNode }) {
   if (drawn?.[DRAWING_ERROR])
     return <Fallback call={node.part} text={String(drawn[DRAWING_ERROR])} />;
   if (drawn) return <Display bundle={drawn} />;
-  return <Result call={node.part} />;
+  return <Result of={node.part} />;
 }
 
 /** A published widget expects every value of its model to be there. */
@@ -90,15 +91,16 @@ function Fallback({ call, text }: { call: FilledCall; text: string }) {
       <p class="refused">
         <Plain text={text} />
       </p>
-      <Result call={call} />
+      <Result of={call} />
     </>
   );
 }
 
-function Result({ call }: { call: FilledCall }) {
-  const { display, value } = call;
+/** What a call or a job gave, or shows on its way. */
+export function Result({ of }: { of: Pick<FilledCall, "display" | "state" | "value"> }) {
+  const { display, value } = of;
   if (display && Object.keys(display).length) return <Shown bundle={display} />;
-  if (call.state !== "result") return null;
+  if (of.state !== "result") return null;
   if (value === null) return <p class="muted">No value was returned.</p>;
   if (typeof value === "string") return <Shown bundle={{ "text/plain": value }} />;
   return (

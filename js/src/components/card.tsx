@@ -8,13 +8,14 @@ import { type CallNode, isFinal, stateWords } from "../store";
 import { ArgumentTable, argumentLine, Changes } from "./arguments";
 import { Body } from "./body";
 import { CommandButton, CommandStatus } from "./controls";
-import { Output } from "./display";
 import { Duration } from "./duration";
+import { FoldedText } from "./folds";
 import { Foresight } from "./foresight";
 import { Icon, type IconName } from "./icons";
 import { Pending } from "./pending";
 import { Plain } from "./plain";
 import { Question } from "./question";
+import { Remarks } from "./remarks";
 import { Ruled } from "./ruled";
 import { memo, useTopic, useView } from "./view";
 
@@ -34,6 +35,7 @@ export const Card = memo(({ node }: { node: CallNode }) => {
       <Foresight call={call} />
       <Body node={node} />
       <Ruled call={call} />
+      <Remarks node={node} />
       <Folds node={node} />
       <Controls node={node} />
     </section>
@@ -58,7 +60,7 @@ function Head({ node }: { node: CallNode }) {
 
 function Marks({ node }: { node: CallNode }) {
   const { store } = useView();
-  const { origin, again, destructive } = node.part;
+  const { origin, again, destructive, handle } = node.part;
   const earlier = again && store.copy.part(again)?.part;
   const name = earlier && earlier.type === "tool-call" ? earlier.tool : again;
   return (
@@ -69,6 +71,11 @@ function Marks({ node }: { node: CallNode }) {
       {again && (
         <span class="mark" title={`Repeats the call ${again}`}>
           again of <Plain text={name} />
+        </span>
+      )}
+      {handle && (
+        <span class="mark" title={`Kept: a later call can name it, and so can chat.results`}>
+          <Plain text={handle} />
         </span>
       )}
     </>
@@ -103,22 +110,6 @@ function Folds({ node }: { node: CallNode }) {
   );
 }
 
-interface FoldedTextProps {
-  readonly title: string;
-  readonly text: string;
-  readonly open?: boolean;
-}
-
-function FoldedText({ title, text, open = false }: FoldedTextProps) {
-  if (!text) return null;
-  return (
-    <details class="fold" open={open}>
-      <summary>{title}</summary>
-      <Output text={text} tail />
-    </details>
-  );
-}
-
 /** The buttons of a call. */
 function Controls({ node }: { node: CallNode }) {
   const { state, question } = node.part;
@@ -131,6 +122,9 @@ function Controls({ node }: { node: CallNode }) {
   );
 }
 
+/** Seconds that a call may still take, where a person gives it some time. */
+const A_WHILE = 60;
+
 function Running({ node }: { node: CallNode }) {
   const { id, tool } = node.part;
   return (
@@ -141,6 +135,14 @@ function Running({ node }: { node: CallNode }) {
         label={`Cancel ${tool}`}
       >
         Cancel
+      </CommandButton>
+      <CommandButton
+        command={{ command: "cancel", call: id, after: A_WHILE }}
+        subject={id}
+        look="quiet"
+        label={`Cancel ${tool} if it still runs in a minute`}
+      >
+        in 1 min
       </CommandButton>
       <CommandStatus subject={id} />
     </div>

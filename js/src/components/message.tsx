@@ -1,12 +1,13 @@
 /** One message: its parts, how it ended, and what can be done with it. */
 
 import { useState } from "preact/hooks";
-import type { Finish, Usage } from "../protocol";
+import type { Finish, Role, Usage } from "../protocol";
 import { copyText } from "../renderers/dom";
-import type { MessageNode } from "../store";
+import type { MessageNode, PartNode } from "../store";
 import { Button, CommandButton, CommandStatus } from "./controls";
 import { Icon } from "./icons";
 import { PartView, Sources } from "./parts";
+import { isRemark } from "./remarks";
 import { Together } from "./together";
 import { memo, useHere, useKept, useTopic, useView } from "./view";
 
@@ -14,20 +15,30 @@ import { memo, useHere, useKept, useTopic, useView } from "./view";
 export const MessageView = memo(({ node }: { node: MessageNode }) => {
   useTopic(node.topic);
   const { role, id } = node.head;
+  const note = isNote(node);
   const [editing, setEditing] = useKept(`message:${id}`, false);
   if (editing) return <EditMessage node={node} onClose={() => setEditing(false)} />;
   return (
-    <article class={`message ${role}`} aria-label={role === "user" ? "You" : "Answer"}>
-      {node.parts.map((part) => (
-        <PartView key={part.part.id} node={part} />
-      ))}
+    <article class={`message ${note ? "note" : role}`} aria-label={note ? "Note" : NAMES[role]}>
+      {node.parts.map((part) =>
+        isRemark(part) ? null : <PartView key={part.part.id} node={part} />,
+      )}
       <Together node={node} />
       <Sources nodes={node.parts} />
       <Ending finish={node.head.finish} />
-      <MessageActions node={node} onEdit={() => setEditing(true)} />
+      {!note && <MessageActions node={node} onEdit={() => setEditing(true)} />}
     </article>
   );
 });
+
+const NAMES: Record<Role, string> = { user: "You", assistant: "Answer" };
+
+/** Says whether a message holds what the program said, and nothing of a person. */
+function isNote({ head, parts }: MessageNode): boolean {
+  return head.role === "user" && parts.length > 0 && parts.every(isNotice);
+}
+
+const isNotice = ({ part }: PartNode) => part.type === "notice";
 
 const ENDINGS: Partial<Record<Finish, string>> = {
   length: "The answer was cut off: it reached the length limit.",

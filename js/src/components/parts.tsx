@@ -10,6 +10,7 @@ import { Card } from "./card";
 import { CommandButton, CommandStatus } from "./controls";
 import { Picture } from "./display";
 import { Icon } from "./icons";
+import { JobCard } from "./job";
 import { JsonTree } from "./jsontree";
 import { Plain } from "./plain";
 import { memo, useTopic } from "./view";
@@ -31,6 +32,7 @@ function SmallPart({ node }: { node: PartNode }) {
   if (part.type === "file") return <FileView file={part} />;
   if (part.type === "data") return <NamedData data={part} />;
   if (part.type === "notice") return <NoticeView notice={part} />;
+  if (part.type === "job") return <JobCard job={part} />;
   return null;
 }
 

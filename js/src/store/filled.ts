@@ -8,6 +8,7 @@ type FilledUnion<T> = T extends unknown ? Filled<T> : never;
 
 export type FilledPart = FilledUnion<Part>;
 export type FilledCall = Filled<ToolCall>;
+export type FilledJob = Filled<Job>;
 
 /** A message without its parts. */
 export type MessageHead = Omit<Filled<Message>, "parts">;

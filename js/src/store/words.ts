@@ -1,7 +1,7 @@
 /** What became of a call, in words: for the card, and for those who hear instead of see. */
 
 import type { Outcome } from "../protocol";
-import type { FilledCall } from "./filled";
+import type { FilledCall, FilledJob } from "./filled";
 
 const OUTCOMES: Record<Outcome, string> = {
   "": "",
@@ -18,6 +18,11 @@ const OUTCOMES: Record<Outcome, string> = {
   interrupted: "interrupted",
   limit: "over the limit",
 };
+
+/** Names the state of a job. */
+export function jobWords({ state, outcome }: FilledJob): string {
+  return state === "running" ? "running" : OUTCOMES[outcome] || "failed";
+}
 
 /** Names the state of a call, each outcome by its own words. */
 export function stateWords(call: FilledCall): string {

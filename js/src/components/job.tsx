@@ -1,0 +1,72 @@
+/** The card of a job: what a call left to go on in the background. */
+
+import { type FilledJob, jobWords } from "../store";
+import { Progress, Result } from "./body";
+import { CommandButton, CommandStatus } from "./controls";
+import { Duration } from "./duration";
+import { FoldedText } from "./folds";
+import { Icon, type IconName } from "./icons";
+import { Plain } from "./plain";
+
+/** One job, with its progress while it runs and what came of it. */
+export function JobCard({ job }: { job: FilledJob }) {
+  const { id, tool, state, outcome } = job;
+  return (
+    <section
+      class={`card job state-${state} outcome-${outcome || "none"}`}
+      aria-label={`Background job ${id} of ${tool}, ${jobWords(job)}`}
+      tabIndex={-1}
+    >
+      <header class="card-head">
+        <Icon name={iconOf(job)} />
+        <span class="tool">
+          <Plain text={id} />
+        </span>
+        <span class="line">
+          of <Plain text={tool} />
+        </span>
+        <span class="mark">background</span>
+        <span class="state">{jobWords(job)}</span>
+        <Duration started={job.started} ended={job.ended} running={state === "running"} />
+      </header>
+      {state === "running" && <Progress of={job} />}
+      <Result of={job} />
+      {job.error && (
+        <p class="error-text">
+          <Plain text={job.error} />
+        </p>
+      )}
+      {(job.output || job.trace) && (
+        <div class="folds">
+          <FoldedText title="Output" text={job.output} open={state === "running"} />
+          <FoldedText title="Traceback" text={job.trace} />
+        </div>
+      )}
+      {state === "running" && <Cancel job={job} />}
+    </section>
+  );
+}
+
+function Cancel({ job: { id } }: { job: FilledJob }) {
+  return (
+    <div class="controls">
+      <div class="actions">
+        <CommandButton
+          command={{ command: "cancel", call: id }}
+          subject={id}
+          label={`Cancel ${id}`}
+        >
+          Cancel
+        </CommandButton>
+        <CommandStatus subject={id} />
+      </div>
+    </div>
+  );
+}
+
+function iconOf({ state, outcome }: FilledJob): IconName {
+  if (state === "running") return "running";
+  if (state === "result") return "ok";
+  if (outcome === "cancelled") return "stopped";
+  return outcome === "interrupted" || outcome === "timeout" ? "warning" : "failed";
+}
