@@ -17,6 +17,7 @@ from typing import Any
 
 from nbtools import commands as cmd
 from nbtools.allowing import allow
+from nbtools.choosing import Choosing
 from nbtools.codec import clean_text, encode
 from nbtools.dispatch import dispatch
 from nbtools.errors import (
@@ -56,6 +57,7 @@ class Bridge:
         boot: Names this start of nbtools in this kernel.
         chat: Names this conversation.
         describe: Gives the fields of a snapshot that are not the conversation.
+        choosing: Offers models where the chat is empty.
         on_act: Takes what a renderer sends for a call that is not pending.
     """
 
@@ -68,6 +70,7 @@ class Bridge:
         boot: str,
         chat: str,
         describe: Callable[[], dict[str, Any]],
+        choosing: Choosing | None = None,
         on_act: Callable[[str, dict[str, Json]], None] | None = None,
     ) -> None:
         self._session = session
@@ -76,12 +79,14 @@ class Bridge:
         self._boot = boot
         self._chat = chat
         self._describe = describe
+        self._choosing = choosing
         self._on_act = on_act
         self._published: tuple[int, Conversation] = (0, session.conversation)
         self._described = describe()
         self._stale = False
         self._acks: list[Ack] = []
         self._answered: dict[str, Ack] = {}
+        self._unanswered: set[str] = set()
         self._extra: list[tuple[dict[str, Any], list[bytes]]] = []
         self._assets: dict[str, tuple[str, bytes]] = {}
         self._pings = 0
@@ -196,7 +201,7 @@ class Bridge:
             return {}
         self._stale = False
         known, self._described = self._described, self._describe()
-        kept = ("model", "renderers", "tools", "rules")
+        kept = ("model", "renderers", "tools", "rules", "choices")
         return {
             key: self._described.get(key)
             for key in kept
@@ -233,22 +238,41 @@ class Bridge:
             self.pong.set()
         elif (known := self._answered.get(envelope.id)) is not None:
             self._acknowledge(known)
+        elif (envelope.boot, envelope.chat) != (self._boot, self._chat):
+            text = "This page belongs to a kernel session or a chat that has ended."
+            self._acknowledge(_refused(envelope.id, CommandError(text, error="foreign")))
+        elif isinstance(envelope.command, cmd.Choices):
+            self._begin_look(envelope)
         else:
             self._acknowledge(self._carry_out(envelope))
 
     def _carry_out(self, envelope: cmd.Envelope) -> Ack:
-        if (envelope.boot, envelope.chat) != (self._boot, self._chat):
-            text = "This page belongs to a kernel session or a chat that has ended."
-            return _refused(envelope.id, CommandError(text, error="foreign"))
         try:
             value = self._perform(envelope.command)
-        except (NbtoolsError, ValueError) as error:
-            return _refused(envelope.id, error)
-        except Exception as error:  # noqa: BLE001 - a fault of nbtools; the button must not stay pressed
-            _log.exception("The command %r failed.", envelope.command.command)
-            return _refused(envelope.id, CommandError(f"nbtools failed: {explain(error)}"))
+        except Exception as error:  # noqa: BLE001 - the button must not stay pressed
+            return _failed(envelope, error)
         done: Ack = {"ack": envelope.id, "ok": True}
         return done if value is None else {**done, "value": value}
+
+    def _begin_look(self, envelope: cmd.Envelope) -> None:
+        """Look for models beside the chat; a repeat of the command changes nothing."""
+        if envelope.id not in self._unanswered:
+            self._unanswered.add(envelope.id)
+            self._session.engine.submit(self._look(envelope))
+
+    async def _look(self, envelope: cmd.Envelope) -> None:
+        ack: Ack = {"ack": envelope.id, "ok": True}
+        try:
+            await self._offers().look()
+        except Exception as error:  # noqa: BLE001 - the button must not stay pressed
+            ack = _failed(envelope, error)
+        self._unanswered.discard(envelope.id)
+        self._acknowledge(ack)
+
+    def _offers(self) -> Choosing:
+        if self._choosing is None:
+            raise CommandError("This chat offers no choice of models.")
+        return self._choosing
 
     def _acknowledge(self, ack: Ack) -> None:
         self._answered[ack["ack"]] = ack
@@ -262,6 +286,8 @@ class Bridge:
         match command:
             case cmd.Allow():
                 return allow(self._session, command)
+            case cmd.Choose():
+                self._offers().choose(command.model)
             case cmd.Act():
                 self._act(command.call, command.changes)
             case cmd.Sync():
@@ -305,6 +331,15 @@ def _clean(value: Any) -> Any:
     if isinstance(value, dict):
         return {_clean(key): _clean(item) for key, item in value.items()}
     return value
+
+
+def _failed(envelope: cmd.Envelope, error: Exception) -> Ack:
+    """Answer a command that could not be carried out."""
+    if isinstance(error, NbtoolsError | ValueError):
+        return _refused(envelope.id, error)
+    # Whatever else is raised is a fault of nbtools.
+    _log.error("The command %r failed.", envelope.command.command, exc_info=error)
+    return _refused(envelope.id, CommandError(f"nbtools failed: {explain(error)}"))
 
 
 def _refused(command_id: str, error: Exception) -> Ack:

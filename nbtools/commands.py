@@ -180,6 +180,21 @@ class Clear:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Choices:
+    """Look for models that this machine could use; answered when that is done."""
+
+    command: Literal["choices"] = "choices"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Choose:
+    """Let an offered model answer from now on."""
+
+    command: Literal["choose"] = "choose"
+    model: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Act:
     """A renderer sends the draft it changed."""
 
@@ -235,6 +250,8 @@ Command = (
     | Regenerate
     | Pin
     | Clear
+    | Choices
+    | Choose
     | Act
     | Sync
     | View

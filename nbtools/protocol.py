@@ -42,6 +42,16 @@ class ToolReference(TypedDict):
     parameters: NotRequired[Mapping[str, Json]]
 
 
+class Choice(TypedDict):
+    """A model that this machine could use, or why it cannot."""
+
+    name: str
+    """What `choose` takes where it is ready; else who would serve it."""
+    ready: bool
+    why: str
+    """What makes it usable, or what is missing; of a key no more than its variable's name."""
+
+
 class RuleReference(TypedDict):
     """A rule that is in force, so that a card can offer to take it back."""
 
@@ -66,6 +76,7 @@ class Settings(TypedDict, total=False):
     renderers: Mapping[str, RendererReference] | None
     tools: list[ToolReference] | None
     rules: list[RuleReference] | None
+    choices: list[Choice] | None
 
 
 class Snapshot(TypedDict):
@@ -80,6 +91,7 @@ class Snapshot(TypedDict):
     renderers: NotRequired[Mapping[str, RendererReference]]
     tools: NotRequired[list[ToolReference]]
     rules: NotRequired[list[RuleReference]]
+    choices: NotRequired[list[Choice]]
 
 
 AppendOp: TypeAlias = tuple[Literal["append"], str, Field, str]

@@ -11,6 +11,7 @@ from nbtools.commands import Verdict
 from nbtools.cost import Cost, prices
 from nbtools.errors import ProviderError
 from nbtools.messages import (
+    ENDED_WELL,
     Conversation,
     Failure,
     Json,
@@ -24,7 +25,9 @@ from nbtools.messages import (
     Usage,
 )
 from nbtools.reducer import calls_of, find_call
+from nbtools.schema.output import read_output
 from nbtools.session import Session
+from nbtools.settings import Output, merge
 
 Value = TypeVar("Value")
 
@@ -57,18 +60,16 @@ class Turn:
         until: The tool at whose first success the turn stops; `result` is its value.
     """
 
-    def __init__(
-        self, session: Session, action: Callable[[], object], *, until: str = ""
-    ) -> None:
-        def start() -> str:
+    def __init__(self, session: Session, action: Callable[[], object], *, until: str = "") -> None:
+        def start() -> tuple[str, Output | None]:
             messages = session.conversation.messages
             last = messages[-1].id if messages else ""
             action()
-            return last
+            return last, merge(session.settings.provider.settings, session.answer_settings).output
 
         self._session = session
         self._until = until
-        self._after = on_engine(session, start)
+        self._after, self._shape = on_engine(session, start)
         self._rested: Future[None] = session.engine.submit(session.rest())
 
     @property
@@ -106,6 +107,27 @@ class Turn:
             if call.tool == self._until and call.outcome == "ok":
                 return call.result
         raise KeyError(f"No call of {self._until!r} has succeeded in this turn.")
+
+    @property
+    def output(self) -> Any:
+        """The last message of the answer, read as the shape that `Settings.output` asked for.
+
+        An instance where that is a pydantic model, and what the JSON says where it is a schema.
+
+        Raises:
+            ValueError: No shape was asked for, the answer has not come, or it does not fit.
+        """
+        if self._shape is None:
+            raise ValueError(
+                "No shape was asked for: send with settings=nb.Settings(output=…), a pydantic "
+                "model or a JSON Schema."
+            )
+        said = [message for message in self.messages if message.role == "assistant"]
+        if not self.done or not said or said[-1].finish not in ENDED_WELL:
+            ended = (said[-1].finish if said else "") or self.status
+            raise ValueError(f"There is no whole answer to read: it stands at {ended!r}.")
+        texts = [part.text for part in said[-1].parts if isinstance(part, Text)]
+        return read_output(self._shape, "".join(texts))
 
     @property
     def status(self) -> Status:

@@ -26,6 +26,7 @@ from nbtools import display, events, page, storage, transcript
 from nbtools.asking import Approve, Asking
 from nbtools.audit import COLUMNS, Audit, Redact
 from nbtools.bridge import Bridge
+from nbtools.choosing import Choosing
 from nbtools.cost import Cost, prices
 from nbtools.drawing import Drawer
 from nbtools.errors import NbtoolsError
@@ -167,7 +168,9 @@ class Chat(anywidget.AnyWidget):
         self._autosave(autosave)
         file = None if audit is None else _in_folder("audit", audit)
         self._session.audit = Audit(file, redact=redact, chat=self._id)
+        self._choosing = Choosing(self._session, self._set_model)
         self._bridge = on_engine(self._session, self._build_bridge)
+        self._choosing.on_change = self._bridge.refresh
         self._drawer = on_engine(self._session, lambda: Drawer(self._session, self._registry))
         runtime = shared_runtime()
         super().__init__(model_id=self._widget, assets=runtime, version=version_of(runtime.code))
@@ -523,6 +526,9 @@ class Chat(anywidget.AnyWidget):
     @model.setter
     def model(self, model: str | Provider | None) -> None:
         provider = resolve(model)
+        self._set_model(model)
+
+    def _set_model(self, model: str | Provider | None) -> None:
         offered = (*provider.tools, *self._own_tools)
         left = left_behind(self.messages, provider.wire)
         notice = f"The model is now {provider.label}. {left}".strip()
@@ -681,6 +687,7 @@ class Chat(anywidget.AnyWidget):
             describe=self._describe,
             on_act=self._act,
         )
+            choosing=self._choosing,
 
     def _note_rules(self) -> None:
         self._session.engine.post(self._bridge.refresh)
@@ -717,6 +724,7 @@ class Chat(anywidget.AnyWidget):
             "rules": self._session.rules.describe(),
         }
 
+            **({} if (offered := self._choosing.offered) is None else {"choices": offered}),
     def _note_rest(self, event: events.Event, conversation: Conversation) -> None:
         """At each rest: renew the static transcript, and the state where no page answers."""
         free_children(event)

@@ -29,7 +29,7 @@ class PageCopy:
         self.settings: dict[str, Json] = {
             "status": conversation.get("status", "ready"),
             "error": conversation.get("error"),
-            **{name: known.get(name) for name in ("model", "renderers", "tools")},
+            **{name: known.get(name) for name in ("model", "renderers", "tools", "choices")},
         }
         self.behind = False
 

@@ -399,6 +399,17 @@ export interface Clear {
   command: "clear";
 }
 
+/** Look for models that this machine could use; answered when that is done. */
+export interface Choices {
+  command: "choices";
+}
+
+/** Let an offered model answer from now on. */
+export interface Choose {
+  command: "choose";
+  model: string;
+}
+
 /** A renderer sends the draft it changed. */
 export interface Act {
   command: "act";
@@ -428,7 +439,7 @@ export interface Pong {
   ping: number;
 }
 
-export type Command = Send | Approve | Decline | Decide | Allow | Revoke | Answer | Cancel | Rerun | Resend | Release | Stop | EditMessage | Regenerate | Pin | Clear | Act | Sync | View | Asset | Pong;
+export type Command = Send | Approve | Decline | Decide | Allow | Revoke | Answer | Cancel | Rerun | Resend | Release | Stop | EditMessage | Regenerate | Pin | Clear | Choices | Choose | Act | Sync | View | Asset | Pong;
 
 /** The fields of a part that grow by appending. */
 export type Field = "text" | "raw" | "output";
@@ -457,6 +468,15 @@ export interface ToolReference {
   parameters?: { [name: string]: Json } | undefined;
 }
 
+/** A model that this machine could use, or why it cannot. */
+export interface Choice {
+  /** What `choose` takes where it is ready; else who would serve it. */
+  name: string;
+  ready: boolean;
+  /** What makes it usable, or what is missing; of a key no more than its variable's name. */
+  why: string;
+}
+
 /** A rule that is in force, so that a card can offer to take it back. */
 export interface RuleReference {
   id: string;
@@ -478,6 +498,7 @@ export interface Settings {
   renderers?: { [name: string]: RendererReference } | null | undefined;
   tools?: ToolReference[] | null | undefined;
   rules?: RuleReference[] | null | undefined;
+  choices?: Choice[] | null | undefined;
 }
 
 /** Everything a page needs to draw a chat: the trait `state`. */
@@ -491,6 +512,7 @@ export interface Snapshot {
   renderers?: { [name: string]: RendererReference } | undefined;
   tools?: ToolReference[] | undefined;
   rules?: RuleReference[] | undefined;
+  choices?: Choice[] | undefined;
 }
 
 /** Part, field, text. */

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 if TYPE_CHECKING:
     from nbtools.events import ModelEvent
     from nbtools.messages import Request, ToolSpec
+    from nbtools.settings import Settings
     from nbtools.tools import Tool
 
 OnWait = Callable[[float, str], None]
@@ -30,6 +31,8 @@ class Provider:
     """Whether it is a stand-in and no language model."""
     tools: Sequence[Tool] = ()
     """Tools that the provider brings along."""
+    settings: Settings | None = None
+    """How it answers where a message does not say otherwise."""
     slash: ClassVar[bool] = False
     """Whether text such as "/tool name=value" goes to this provider, not to the tool itself."""
 

@@ -39,6 +39,7 @@ class Fallback(Provider):
         self.label = ", else ".join(provider.label for provider in self.providers)
         self.host = ", ".join(dict.fromkeys(each.host for each in self.providers if each.host))
         self.wire = self.providers[0].wire
+        self.settings = self.providers[0].settings
 
     def check(self, tools: Sequence[ToolSpec]) -> None:
         """Make sure that every model can be told of these tools; see `Provider.check`."""

@@ -90,7 +90,7 @@ class HttpProvider(Provider):
         self._query = mark + query
         self._api_key = api_key
         self._headers = {name.lower(): value for name, value in (headers or {}).items()}
-        self.settings = merge(settings or Settings(), Settings(**fields))
+        self.settings: Settings = merge(settings or Settings(), Settings(**fields))
         self._timeouts = _timeouts(timeout)
         self._proxy = proxy
         self._direct = proxy is None and parts.hostname in _NEAR

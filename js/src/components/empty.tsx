@@ -1,6 +1,7 @@
 /** What stands in a chat in which nothing was said. */
 
 import type { ToolReference } from "../protocol";
+import { Choices } from "./choices";
 import { Button } from "./controls";
 import { Plain } from "./plain";
 import { useHere, useTopic, useView } from "./view";
@@ -26,6 +27,7 @@ export function Empty() {
           {tools.length > NAMED && <li class="muted">and {tools.length - NAMED} more</li>}
         </ul>
       )}
+      <Choices />
     </div>
   );
 }

@@ -32,6 +32,9 @@ const PAGE = "page";
 /** How long the answer to `sync` may take before it is asked for again; doubles each time. */
 const SYNC_PATIENCE_MS = 3000;
 
+/** A message may wake nobody (seen with ipykernel 7.3); the next one then wakes for both. */
+const KNOCK_AGAIN_MS = 1000;
+
 type Buffer = ArrayBuffer | ArrayBufferView;
 
 export class ChatStore {
@@ -62,7 +65,11 @@ export class ChatStore {
     return this.#address.chat;
   }
 
-  /** Returns a snapshot that is always current: it is written when somebody reads it. */
+  /**
+   * Returns a snapshot that is always current: it is written when somebody reads it.
+   *
+   * It is saved with the notebook, so what one machine could use is no part of it.
+   */
   liveSnapshot(widget: string): Snapshot {
     const { copy } = this;
     const address = this.#address;
@@ -117,11 +124,14 @@ export class ChatStore {
   open(): void {
     this.presence.open();
     this.run({ command: "view" }, PAGE);
+    setTimeout(() => {
+      if (this.presence.state === "opening") this.commands.repeat();
+    }, KNOCK_AGAIN_MS);
   }
 
   /** Takes a whole state: at the start, as the answer to `sync`, or because Python pushed it. */
   take(snapshot: Snapshot): void {
-    const { conversation, seq, model, renderers, tools, rules } = snapshot;
+    const { conversation, seq, model, renderers, tools, rules, choices } = snapshot;
     const known = snapshot.boot === this.#address.boot && snapshot.chat === this.#address.chat;
     if (known && seq < this.#sequence.seq) return;
     if (!known) this.#moveTo(snapshot);
@@ -130,6 +140,7 @@ export class ChatStore {
       renderers: renderers ?? null,
       tools: tools ?? null,
       rules: rules ?? null,
+      choices: choices ?? null,
     });
     this.#apply(this.#sequence.restart(seq));
     this.#settleSync();

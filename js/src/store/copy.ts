@@ -6,6 +6,7 @@
  */
 
 import type {
+  Choice,
   Conversation,
   Failure,
   Field,
@@ -34,7 +35,7 @@ export class Copy {
   readonly openCalls = new Map<string, CallNode>();
   /** Told when messages come or go. */
   readonly list = new Topic();
-  /** Told when the status, the error, the model, the renderers, the tools or a call's state change. */
+  /** Told when the status, the error, a call's state, or what `#set` replaces change. */
   readonly shell = new Topic();
   status: Status = "ready";
   error: Failure | null = null;
@@ -42,6 +43,8 @@ export class Copy {
   renderers: { [name: string]: RendererReference } = {};
   tools: ToolReference[] = [];
   rules: RuleReference[] = [];
+  /** The models that are offered; null where nobody has looked for any. */
+  choices: Choice[] | null = null;
   /** Called when the state of a call changes. */
   onCall: (before: FilledCall | undefined, after: FilledCall) => void = () => {};
   /** Called when the status changes. */
@@ -77,7 +80,8 @@ export class Copy {
     for (const { head } of [...this.messages]) if (!kept.has(head.id)) this.#remove(head.id);
     for (const message of messages) this.#putMessage(message);
     sortLike(messages, this.messages, ({ head }) => head.id);
-    this.#set({ model: null, renderers: null, tools: null, rules: null, ...settings });
+    const none = { model: null, renderers: null, tools: null, rules: null, choices: null };
+    this.#set({ ...none, ...settings });
     this.#set({ status: conversation.status ?? "ready", error: conversation.error ?? null });
   }
 
@@ -190,6 +194,7 @@ export class Copy {
     if (settings.renderers !== undefined) this.#setRenderers(settings.renderers ?? {});
     if (settings.tools !== undefined) this.tools = settings.tools ?? [];
     if (settings.rules !== undefined) this.rules = settings.rules ?? [];
+    if (settings.choices !== undefined) this.choices = settings.choices;
     this.frame.touch(this.shell);
   }
 
