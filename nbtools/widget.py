@@ -525,10 +525,10 @@ class Chat(anywidget.AnyWidget):
 
     @model.setter
     def model(self, model: str | Provider | None) -> None:
-        provider = resolve(model)
         self._set_model(model)
 
     def _set_model(self, model: str | Provider | None) -> None:
+        provider = resolve(model)
         offered = (*provider.tools, *self._own_tools)
         left = left_behind(self.messages, provider.wire)
         notice = f"The model is now {provider.label}. {left}".strip()
@@ -685,9 +685,9 @@ class Chat(anywidget.AnyWidget):
             boot=BOOT,
             chat=self._id,
             describe=self._describe,
+            choosing=self._choosing,
             on_act=self._act,
         )
-            choosing=self._choosing,
 
     def _note_rules(self) -> None:
         self._session.engine.post(self._bridge.refresh)
@@ -722,9 +722,9 @@ class Chat(anywidget.AnyWidget):
                 for tool in tools
             ],
             "rules": self._session.rules.describe(),
+            **({} if (offered := self._choosing.offered) is None else {"choices": offered}),
         }
 
-            **({} if (offered := self._choosing.offered) is None else {"choices": offered}),
     def _note_rest(self, event: events.Event, conversation: Conversation) -> None:
         """At each rest: renew the static transcript, and the state where no page answers."""
         free_children(event)
