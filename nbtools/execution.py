@@ -157,11 +157,26 @@ class _Run:
         objects = settings.variables.objects(tool, args)
         if tool.executor == "process":
             return await in_process(bound(tool, args, context, objects))
+        if isinstance(tool.executor, Remote):
+            return await tool.executor.run(self._errand(bound(tool, args, context, objects), context))
         if tool.executor is not None:
             function = bound(tool, args, context, objects)
             return await in_executor(tool.executor, function, late=self._late, left=self._left)
         workers = self._in_main if tool.thread == "main" else self._in_worker
         return await invoke(tool, args, context, self._sink, workers, objects=objects)
+
+    def _errand(self, call: functools.partial[object], context: ToolContext[Any]) -> Errand:
+        def swapped(value: object) -> object:
+            return Made.CONTEXT if value is context else value
+
+        return Errand(
+            name=self._tool.name,
+            function=call.func,
+            positional=tuple(map(swapped, call.args)),
+            named={name: swapped(value) for name, value in call.keywords.items()},
+            idempotent=self._tool.idempotent,
+            on_progress=self._sink.progress,
+        )
 
     async def _ask(
         self, text: str, form: Mapping[str, Json] | None, link: str

@@ -16,6 +16,7 @@ from nbtools.executors.mainthread import (
     on_main_thread,
     remember_main,
 )
+from nbtools.executors.remote import Errand, Made, Remote
 from nbtools.executors.slots import Slots
 from nbtools.executors.stopwatch import Stopwatch
 from nbtools.executors.workers import abandoned, in_worker
@@ -25,7 +26,10 @@ __all__ = [
     "WAITS",
     "Ended",
     "Engine",
+    "Errand",
+    "Made",
     "MainQueue",
+    "Remote",
     "Slots",
     "Stopwatch",
     "abandoned",

@@ -7,6 +7,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from nbtools.errors import ToolDefinitionError
+from nbtools.executors import Remote
 
 Approval: TypeAlias = bool | Callable[..., object] | None
 """True asks, False does not, a function decides for each call; None leaves it to the chat."""
@@ -149,7 +150,7 @@ def check_executor(name: str, executor: object, kind: Kind, thread: Thread, hidd
         raise ToolDefinitionError(
             f"Tool {name!r}: {what} cannot run in an executor, expected a plain function."
         )
-    if hidden and not isinstance(executor, ThreadPoolExecutor):
+    if hidden and not isinstance(executor, ThreadPoolExecutor | Remote):
         raise ToolDefinitionError(
             f"Tool {name!r}: its parameter {hidden!r} is a ToolContext, which cannot leave this "
             "process; only a ThreadPoolExecutor stays in it."

@@ -1,0 +1,1 @@
+"""Ways to other programs, each an extra that is imported only when it is used."""
