@@ -73,6 +73,13 @@ class Recorder:
         return [op for message in self.messages for op in message.get("ops", ())]
 
 
+def show(chat: Any) -> None:
+    """Let a page say that it shows the chat, as a live one does: it then takes patches."""
+    state = chat.snapshot()
+    said = {"id": "view", "chat": state["chat"], "boot": state["boot"], "command": "view"}
+    chat.comm.handle_msg({"content": {"data": {"method": "custom", "content": said}}})
+
+
 class _RecordingComm(BaseComm):
     def __init__(self, recorder: Recorder, **options: Any) -> None:
         self._recorder = recorder

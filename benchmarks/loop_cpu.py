@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bare_loop import BareLoop
-from common import Measure, Recorder, judge, median_ratio
+from common import Measure, Recorder, judge, median_ratio, show
 from model_server import arguments, serve, text
 
 import nbtools as nb
@@ -114,6 +114,7 @@ class Contest:
             max_roundtrips=10,
             conversation=_history(earlier),
         )
+        show(chat)
         self.recorder.clear()
 
         def ask() -> str:

@@ -179,6 +179,7 @@ class Chat(anywidget.AnyWidget):
         if conversation is not None:
             on_engine(self._session, self._session.take_up)
         self._ended = False
+        self._displayed = False
         _close_earlier(self)
 
     # --- the face: talking --------------------------------------------------------------------
@@ -657,6 +658,7 @@ class Chat(anywidget.AnyWidget):
         view, metadata = super()._repr_mimebundle_() or ({}, {})
         display.show_view({**view, "text/plain": ""}, metadata)
         display.show_static(self._static(), self._id)
+        self._displayed = True
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         view, metadata = super()._repr_mimebundle_() or ({}, {})
@@ -731,7 +733,8 @@ class Chat(anywidget.AnyWidget):
         rested = isinstance(event, events.StatusChanged | events.MessagesRemoved)
         if not rested or conversation.status == "running":
             return
-        display.update_static(self._static(), self._id)
+        if self._displayed:
+            display.update_static(self._static(), self._id)
         if not self._bridge.heard and self.comm is not None:
             self._bridge.settle()
             self.send_state("state")
