@@ -26,6 +26,7 @@ OLDER_KERNELS = {"kernel-7.3": "ipykernel==7.3.*", "kernel-6.29": "ipykernel==6.
 CONSTRAINTS = ROOT / "constraints.txt"
 FRONT_END = ROOT / "js"
 TEST_PAGE = ROOT / "tests" / "page"
+TEST_SERVERS = ROOT / "tests" / "mcp"
 NODE_VERSION = (20, 19)
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 STAMP = ".made-from"

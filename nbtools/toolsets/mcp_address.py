@@ -13,6 +13,9 @@ from urllib.parse import urlsplit
 
 from nbtools.providers.secrecy import scrub
 
+LONGEST_LABEL = 120
+"""Characters of a command that are shown."""
+
 _SPEAKS = re.compile(r"key|token|secret|pass|auth|credential|cookie|\bpat\b|_pat$", re.IGNORECASE)
 _RANDOM = re.compile(r"(?=.*\d)[^\s/\\]{12,}")
 _WRAPPING = re.compile(r"^(mcp|server)[-_]|[-_](mcp|server)$")
@@ -36,7 +39,8 @@ class Address:
         if self.url:
             parts = urlsplit(self.url)
             return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
-        return scrub(" ".join(_beginning(self.command)), self.secrets)
+        label = scrub(" ".join(_beginning(self.command)), self.secrets)
+        return label if len(label) <= LONGEST_LABEL else f"{label[:LONGEST_LABEL]}…"
 
     @property
     def name(self) -> str:

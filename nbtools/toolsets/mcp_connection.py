@@ -8,29 +8,34 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import logging
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from nbtools.errors import ToolError, ToolsetError
-from nbtools.executors import is_cancelled
+from nbtools.executors import in_worker, is_cancelled
 from nbtools.messages import Json
 from nbtools.tools import ToolContext
 from nbtools.tools.failure import explain
 from nbtools.toolsets.mcp_address import Address
-from nbtools.toolsets.mcp_streams import Watched, logged
+from nbtools.toolsets.mcp_streams import Log, Watched, logged
 
 if TYPE_CHECKING:
     from mcp import Client
     from mcp.client import ClientRequestContext
     from mcp.types import CallToolResult, ElicitRequestParams, ElicitResult, Tool
 
-CHECK = 5.0
+CHECK = 3.0
 """Seconds in which a server has to answer after a call to it was given up."""
 MOST_PAGES = 100
 """Pages of a list of tools; a list that never ends is cut."""
+
+_QUIET = logging.NullHandler()
+"""Keeps the notes of the SDK off the notebook, unless somebody set up logging."""
 
 _caller: contextvars.ContextVar[ToolContext[Any] | None] = contextvars.ContextVar(
     "nbtools_mcp_caller", default=None
@@ -42,6 +47,7 @@ class _Link:
     """One client that is connected, and the task that keeps it so."""
 
     client: Client
+    log: Log
     closing: asyncio.Event
     task: asyncio.Task[None]
     doubted: bool = False
@@ -81,9 +87,9 @@ class Connection:
         except TimeoutError:
             self.drop()
             raise self._failed(f"did not list its tools within {self._patience:g} s") from None
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the SDK raises errors of many libraries
             self.drop()
-            raise self._failed(f"could not list its tools: {_words(error)}") from error
+            raise self._failed(f"could not list its tools: {_words(error)}") from None
 
     async def call(
         self, name: str, args: Mapping[str, Json], context: ToolContext[Any]
@@ -103,7 +109,7 @@ class Connection:
                     raise ToolError(f"{self._who} does not keep its sessions.") from None
                 again = False
             except ToolsetError as error:
-                raise ToolError(str(error)) from error
+                raise ToolError(error.text) from None
 
     async def _call_once(
         self, name: str, args: Mapping[str, Json], context: ToolContext[Any]
@@ -121,10 +127,11 @@ class Connection:
             if link is not None:
                 link.doubted = True
             raise
-        except Exception as error:
-            raise self._refused(error, link) from error
+        except Exception as error:  # noqa: BLE001 - the SDK raises errors of many libraries
+            # What the error itself says may hold a key, and a card shows where it came from.
+            raise await self._refused(error, link) from None
 
-    def _refused(self, error: Exception, link: _Link | None) -> Exception:
+    async def _refused(self, error: Exception, link: _Link | None) -> Exception:
         from mcp import MCPError  # noqa: PLC0415 - the extra is imported only when it is used
         from mcp.types import CONNECTION_CLOSED  # noqa: PLC0415
 
@@ -138,10 +145,12 @@ class Connection:
             return ToolError(self.address.scrub(text))
         if self._link is link:
             self.drop()
-        return ToolError(
+        said = await link.log.text() if link is not None else ""
+        text = (
             f"{self._who} was lost while it worked on this call; what it had done is not known. "
-            "It is reached anew at the next call."
+            f"It is reached anew at the next call.{_quoted(said)}"
         )
+        return ToolError(self.address.scrub(text))
 
     async def _client(self) -> Client:
         """Give a client that is connected, as far as one can know.
@@ -167,8 +176,10 @@ class Connection:
             link.doubted = False
 
     async def _connect(self) -> _Link:
+        await in_worker(lambda: import_module("mcp"))  # a second in which other chats go on
+        logging.getLogger("mcp").addHandler(_QUIET)
         loop = asyncio.get_running_loop()
-        ready: asyncio.Future[Client] = loop.create_future()
+        ready: asyncio.Future[tuple[Client, Log]] = loop.create_future()
         closing = asyncio.Event()
         # What the server's own tasks print belongs to no card: they start without this context.
         work = self._keep(ready, closing)
@@ -177,7 +188,8 @@ class Connection:
         task.add_done_callback(self._ending.discard)
         try:
             async with asyncio.timeout(self._patience):
-                return _Link(client=await ready, closing=closing, task=task)
+                client, log = await ready
+                return _Link(client=client, log=log, closing=closing, task=task)
         except TimeoutError:
             task.cancel()
             raise self._failed(f"did not answer within {self._patience:g} s") from None
@@ -185,14 +197,16 @@ class Connection:
             task.cancel()
             raise
 
-    async def _keep(self, ready: asyncio.Future[Client], closing: asyncio.Event) -> None:
+    async def _keep(
+        self, ready: asyncio.Future[tuple[Client, Log]], closing: asyncio.Event
+    ) -> None:
         """Hold a connection open until it is let go of, or lost."""
         seen: list[int] = []
         async with logged() as (log, errors):
             try:
                 async with self._opened(closing, errors, seen) as client:
                     if not ready.done():
-                        ready.set_result(client)
+                        ready.set_result((client, log))
                     await closing.wait()
             except BaseException as error:
                 if not ready.done():
@@ -295,10 +309,8 @@ class Connection:
         return f"The MCP server {self.address.label!r}"
 
     def _failed(self, what: str, said: str = "") -> ToolsetError:
-        text = f"{self._who} {what}."
-        if said:
-            text += f" It wrote: {said}"
-        return ToolsetError(self.address.scrub(text), hint="The next message tries again.")
+        text = self.address.scrub(f"{self._who} {what}.{_quoted(said)}")
+        return ToolsetError(text, hint="The next message tries again.")
 
 
 class _SessionGoneError(Exception):
@@ -327,6 +339,10 @@ def _cause(error: BaseException) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
+
+
+def _quoted(said: str) -> str:
+    return f" It wrote: {said}" if said else ""
 
 
 def _words(error: BaseException) -> str:

@@ -50,6 +50,8 @@ def read_result(result: CallToolResult, hide: Hide) -> Result:
     shown = _for("user", pieces, lambda piece: bundle(piece.shown))
     if structured is not None and (not shown or _repeats(pieces, structured)):
         shown = [bundle(structured)]
+    elif isinstance(structured, dict) and structured.keys() == {"result"}:
+        structured = structured["result"]  # what is no object is sent in one
     return Result(
         _value(pieces) if structured is None else structured,
         model=told or "(no output)",

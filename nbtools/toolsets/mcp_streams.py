@@ -10,6 +10,8 @@ from typing import Any, Self, TextIO
 
 LONGEST_LOG = 600
 """Bytes of what a server wrote last that are kept."""
+LAST_LINES = 5
+"""Lines of it that are quoted."""
 
 
 class Log(asyncio.Protocol):
@@ -23,10 +25,11 @@ class Log(asyncio.Protocol):
         self._kept = (self._kept + data)[-LONGEST_LOG:]
 
     async def text(self) -> str:
-        """Give what was written last."""
+        """Give the lines that were written last."""
         for _ in range(3):  # what a dead server wrote is still to be read
             await asyncio.sleep(0)
-        return self._kept.decode(errors="replace").strip()
+        lines = filter(None, map(str.strip, self._kept.decode(errors="replace").split("\n")))
+        return "\n".join(list(lines)[-LAST_LINES:])
 
 
 @asynccontextmanager

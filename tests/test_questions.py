@@ -1,0 +1,226 @@
+"""What running calls ask of the person: the chat rests, the answer is checked, the tool goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import nbtools as nb
+from nbtools import storage
+from nbtools.errors import AlreadyDecided, InvalidArguments, ToolError
+from nbtools.messages import Question
+from nbtools.testing import call
+from nbtools.tools import ToolContext
+from tests.stage import Page, Strict
+
+FORM = {
+    "type": "object",
+    "properties": {"port": {"type": "string"}, "berth": {"type": "integer", "default": 1}},
+    "required": ["port"],
+}
+
+
+def asking_tool(heard: list[Any], form: Any = FORM, **settings: Any) -> nb.Tool:
+    @nb.tool(**settings)
+    async def moor(ship: str, ctx: ToolContext[None]) -> str:
+        """Moor a ship where the person says."""
+        heard.append(await ctx.ask(f"Where shall the {ship} lie?", form))
+        return f"The {ship} is moored."
+
+    return moor
+
+
+async def asked(heard: list[Any], *replies: Any, **settings: Any) -> tuple[Page, Strict]:
+    """A chat that rests because its only call asks."""
+    model = Strict([call("moor", {"ship": "Gull"}, id="k-1")], *(replies or ("Done.",)))
+    page = Page(model, [asking_tool(heard, **settings)])
+    await page.say("Moor her")
+    return page, model
+
+
+async def answered(page: Page, value: Any) -> dict[str, Any]:
+    question = page.call("k-1").question
+    assert question is not None
+    ack = page.command("answer", call="k-1", question=question.id, value=value)
+    await page.session.rest()
+    return ack
+
+
+async def test_the_chat_waits_while_a_running_call_asks():
+    page, model = await asked([])
+    asking = page.call("k-1")
+    assert (asking.state, page.session.conversation.status) == ("running", "waiting")
+    assert asking.question is not None
+    assert (asking.question.text, dict(asking.question.form or {})["required"]) == (
+        "Where shall the Gull lie?",
+        ["port"],
+    )
+    shown = page.shown["messages"][1]["parts"][0]
+    assert shown["question"]["text"] == "Where shall the Gull lie?"
+    page.command("stop")
+    assert len(model.requests) == 1
+
+
+async def test_the_call_goes_on_with_the_answer_and_its_defaults():
+    heard: list[Any] = []
+    page, model = await asked(heard)
+    assert (await answered(page, {"port": "Aro"}))["ok"] is True
+    assert heard == [{"port": "Aro", "berth": 1}]
+    assert (page.call("k-1").state, page.call("k-1").question) == ("result", None)
+    assert model.told == ["The Gull is moored."]
+
+
+async def test_an_answer_that_does_not_fit_is_refused_and_the_question_stays():
+    heard: list[Any] = []
+    page, _ = await asked(heard)
+    ack = await answered(page, {"berth": "two"})
+    assert (ack["ok"], ack["field"]) == (False, "port")
+    assert ack["text"].startswith("Missing: 'port'. Wrong: 'berth': expected integer")
+    assert page.call("k-1").question is not None
+    assert (await answered(page, [1]))["text"] == (
+        "An answer is an object with the fields of the form, not list."
+    )
+    assert heard == []
+
+
+async def test_a_question_that_is_declined_gives_the_tool_none():
+    heard: list[Any] = []
+    page, _ = await asked(heard)
+    question = page.call("k-1").question
+    assert question is not None
+    page.command("decline", call="k-1", question=question.id)
+    await page.session.rest()
+    assert (heard, page.call("k-1").state) == ([None], "result")
+
+
+async def test_a_consent_is_an_empty_answer():
+    heard: list[Any] = []
+    page, _ = await asked(heard, form=None)
+    await answered(page, None)
+    assert heard == [{}]
+
+
+async def test_a_late_answer_or_one_to_another_question_is_refused():
+    page, _ = await asked([])
+    ack = page.command("answer", call="k-1", question="q-other", value={"port": "Aro"})
+    assert (ack["ok"], ack["text"]) == (
+        False,
+        "This question is not asked any more; look again.",
+    )
+    await answered(page, {"port": "Aro"})
+    with pytest.raises(AlreadyDecided):
+        page.session.answer_question("k-1", {"port": "Bo"})
+
+
+async def test_waiting_for_the_person_is_not_tool_time():
+    page, _ = await asked([], timeout=0.05)
+    await asyncio.sleep(0.1)  # longer than the tool may take
+    assert page.call("k-1").state == "running"
+    await answered(page, {"port": "Aro"})
+    assert page.call("k-1").outcome == "ok"
+
+
+async def test_stop_ends_a_call_that_asks():
+    heard: list[Any] = []
+    page, _ = await asked(heard)
+    page.command("stop")
+    await page.session.rest()
+    assert (page.call("k-1").outcome, page.call("k-1").question) == ("cancelled", None)
+    assert (heard, page.session.conversation.status) == ([], "ready")
+
+
+async def test_a_call_that_asks_can_be_cancelled_alone():
+    page, model = await asked([])
+    page.command("cancel", call="k-1")
+    await page.session.rest()
+    assert (page.call("k-1").outcome, page.session.conversation.status) == ("cancelled", "ready")
+    assert model.told == ["The user cancelled this call. Nothing of it was returned."]
+
+
+async def test_who_writes_on_ends_the_call_that_asks():
+    page, model = await asked([], "Well then.")
+    await page.say("Never mind")
+    assert (page.call("k-1").outcome, model.refused) == ("cancelled", [])
+    assert page.texts == ["Moor her", "Never mind", "Well then."]
+
+
+async def test_one_call_asks_one_question_at_a_time():
+    heard: list[Any] = []
+
+    @nb.tool
+    async def moor(ctx: ToolContext[None]) -> str:
+        """Moor two ships."""
+        heard.extend(await asyncio.gather(ctx.ask("First?", FORM), ctx.ask("Second?", FORM)))
+        return "Moored."
+
+    page = Page(Strict([call("moor", {}, id="k-1")], "Done."), [moor])
+    await page.say("Moor them")
+    texts = []
+    for port in ("Aro", "Bo"):
+        question = page.call("k-1").question
+        assert question is not None
+        texts.append(question.text)
+        await answered(page, {"port": port})
+    assert texts == ["First?", "Second?"]
+    assert [each["port"] for each in heard] == ["Aro", "Bo"]
+
+
+async def test_other_calls_go_on_while_one_asks():
+    heard: list[Any] = []
+
+    @nb.tool
+    async def tide(port: str) -> str:
+        """Say when the tide comes."""
+        return f"tide at {port}"
+
+    calls = [call("moor", {"ship": "Gull"}, id="k-1"), call("tide", {"port": "Aro"}, id="k-2")]
+    page = Page(Strict(calls, "Done."), [asking_tool(heard), tide])
+    await page.say("Go")
+    assert (page.call("k-2").outcome, page.session.conversation.status) == ("ok", "waiting")
+
+
+async def test_a_form_that_is_no_schema_fails_the_call_with_words():
+    page, _ = await asked([], form={"type": "array"})
+    assert page.call("k-1").outcome == "failed"
+    assert page.call("k-1").error == (
+        "ToolDefinitionError: Tool 'question': the type of its schema is 'array', expected 'object'."
+    )
+
+
+async def test_a_question_is_interrupted_by_a_restart(tmp_path: Path):
+    page, _ = await asked([])
+    file = tmp_path / "chat.json"
+    storage.save(file, page.session.conversation, {})
+    loaded = storage.load(file, {})
+    (asking,) = (part for part in loaded.messages[1].parts if part.type == "tool-call")
+    assert (asking.outcome, asking.question) == ("interrupted", None)
+    page.command("stop")
+
+
+async def test_a_tool_that_nobody_watches_cannot_ask():
+    with pytest.raises(ToolError, match="nobody here who could be asked"):
+        await ToolContext(None).ask("Where?")
+
+
+async def test_python_answers_and_declines_by_the_handle_of_the_call():
+    heard: list[Any] = []
+    model = nb.Scripted(
+        [call("moor", {"ship": "Gull"}, id="k-1")],
+        [call("moor", {"ship": "Tern"}, id="k-2")],
+        "Done.",
+    )
+    chat = nb.Chat(model, tools=[asking_tool(heard)])
+    await chat.send("Moor them")
+    question = chat.calls["k-1"].question
+    assert isinstance(question, Question)
+    assert question.text == "Where shall the Gull lie?"
+    with pytest.raises(InvalidArguments, match="Missing: 'port'"):
+        await chat.calls["k-1"].answer(berth=2)
+    await chat.calls["k-1"].answer(port="Aro", berth=2)
+    await chat.calls["k-2"].decline_question()
+    assert heard == [{"port": "Aro", "berth": 2}, None]
+    assert chat.status == "ready"
+    chat.close()
