@@ -3,14 +3,11 @@
 import type { Json, Verdict } from "../protocol";
 import { isEqual } from "../renderers/equal";
 import type { CallNode } from "../store";
+import { type Cells, readCells, textOf, written } from "./cells";
 import { Button, CommandStatus } from "./controls";
-import { readValue } from "./field";
-import { inlineJson } from "./jsontree";
 import { LongText, Plain } from "./plain";
 import { approvalOf, isWhole } from "./shown";
 import { useHere, useKept, useTopic, useView } from "./view";
-
-type Cells = { readonly [name: string]: string };
 
 /** What a person has done in the table and not yet sent. */
 interface Draft {
@@ -217,29 +214,6 @@ function verdictOf(node: CallNode, draft: Draft, approved: boolean): Verdict {
   const shown = { ...approvalOf(node.part), approved };
   if (!approved) return { ...shown, reason: draft.reason.trim() };
   const cells = draft.edited[node.part.id];
-  const args = cells && read(cells, node.part.args ?? {});
+  const args = cells && readCells(cells, node.part.args ?? {});
   return args && !isEqual(args, node.part.args) ? { ...shown, args } : shown;
-}
-
-function textOf(value: Json): string {
-  return typeof value === "string" ? value : inlineJson(value);
-}
-
-function written(names: readonly string[], args: { [name: string]: Json }): Cells {
-  return Object.fromEntries(
-    names.map((name) => {
-      const value = args[name];
-      return [name, typeof value === "string" ? value : (JSON.stringify(value) ?? "")];
-    }),
-  );
-}
-
-/** Reads the fields of a row: a text stays text, an empty field that was empty stays away. */
-function read(cells: Cells, args: { [name: string]: Json }): { [name: string]: Json } {
-  const values: { [name: string]: Json } = {};
-  for (const [name, text] of Object.entries(cells)) {
-    if (!(name in args) && !text) continue;
-    values[name] = typeof args[name] === "string" ? text : readValue(text);
-  }
-  return values;
 }
