@@ -53,6 +53,15 @@ describe("the models that an empty chat offers", () => {
     expect(lastOf(page)).toMatchObject({ command: "choices" });
   });
 
+  it("stand above the button that looks again", async () => {
+    const page = await show({});
+    press(page.button("Choose a model"));
+    await page.settle();
+    await answer(page, [OPENAI]);
+    const order = page.find(".choices")?.textContent ?? "";
+    expect(order.indexOf("Look again")).toBeGreaterThan(order.indexOf("OPENAI_API_KEY"));
+  });
+
   it("say in words why one was not taken", async () => {
     const page = await show({ choices: [OLLAMA] });
     press(page.button("Use ollama:qwen3"));

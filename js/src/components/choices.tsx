@@ -32,7 +32,7 @@ function Found({ choices }: { choices: readonly Choice[] }) {
   const usable = choices.filter(({ ready }) => ready);
   const others = choices.filter(({ ready }) => !ready);
   return (
-    <>
+    <div class="found">
       <p>{usable.length ? "This machine could use:" : "No model is set up on this machine yet."}</p>
       {usable.length > 0 && (
         <ul aria-label="Models">
@@ -63,7 +63,7 @@ function Found({ choices }: { choices: readonly Choice[] }) {
           </ul>
         </details>
       )}
-    </>
+    </div>
   );
 }
 
