@@ -9,12 +9,16 @@ from dataclasses import replace
 from nbtools import events as ev
 from nbtools.codec import dumps, plain
 from nbtools.display import bundle, preview, tell, together
+from nbtools.errors import ToolError
 from nbtools.limits import Limits
 from nbtools.messages import Json, Outcome, ToolCall
 from nbtools.outcomes import sentence
 from nbtools.tools import Result, Tool
 from nbtools.tools.failure import explain, trace
 from nbtools.variables import Variables, takers
+
+_ADVICE = {None: "", True: " The same call may work later.", False: " Do not repeat this call."}
+"""What a `ToolError` may say besides its text, by its `retryable`."""
 
 
 def ended(call: ToolCall, outcome: Outcome, reason: str) -> ev.CallEnded:
@@ -37,8 +41,9 @@ def ended(call: ToolCall, outcome: Outcome, reason: str) -> ev.CallEnded:
 def raised(call: ToolCall, tool: Tool, error: BaseException) -> ev.CallEnded:
     """Write down an exception as the end of a call."""
     told = explain(error, tool.errors)
-    is_own_words = type(error).__name__ == "ToolError"
-    text = told if is_own_words else sentence("failed", told)
+    text = sentence("failed", told)
+    if isinstance(error, ToolError):
+        text = told + _ADVICE[error.retryable]
     failed = ended(call, "failed", explain(error))
     return replace(failed, trace=trace(error), told=_edited(call) + text)
 

@@ -121,7 +121,17 @@ class ToolsetError(ProviderError):
 
 
 class ToolError(NbtoolsError):
-    """Raised by a tool: the text goes to the model verbatim."""
+    """Raised by a tool: the text goes to the model verbatim.
+
+    Args:
+        text: Why there is no result.
+        retryable: Whether the model is told that the same call may work later (True), or that it
+            must not be repeated (False); None says nothing of it.
+    """
+
+    def __init__(self, text: str = "", *, retryable: bool | None = None) -> None:
+        super().__init__(text)
+        self.retryable = retryable
 
 
 class ToolDefinitionError(NbtoolsError):

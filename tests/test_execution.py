@@ -98,6 +98,34 @@ def test_the_timeout_holds_for_all_tries_together():
 
 
 @pytest.mark.parametrize(
+    ("retryable", "told"),
+    [
+        (None, "Closed."),
+        (True, "Closed. The same call may work later."),
+        (False, "Closed. Do not repeat this call."),
+    ],
+)
+async def test_a_tool_may_say_whether_its_call_is_worth_repeating(
+    retryable: bool | None, told: str
+):
+    @nb.tool
+    async def fetch() -> None:
+        """Fetch."""
+        raise nb.ToolError("Closed.", retryable=retryable)
+
+    assert (await ran(fetch)).calls[0].told == told
+
+
+async def test_what_a_process_raises_still_says_whether_it_is_worth_repeating():
+    @nb.tool(executor="process")
+    def fetch() -> None:
+        """Fetch."""
+        raise nb.ToolError("Closed.", retryable=False)
+
+    assert (await ran(fetch)).calls[0].told == "Closed. Do not repeat this call."
+
+
+@pytest.mark.parametrize(
     ("settings", "text"),
     [
         ({"retries": 2}, "retries and retry_on belong together"),
