@@ -360,6 +360,7 @@ async def test_a_server_that_refuses_is_told_by_its_status():
     with ModelServer(Fault(401, "no"), Fault(401, "no")) as server:
         text = await why_not(server.url, headers={"Authorization": f"Bearer {KEY}"})
     assert text.endswith("refused the connection with HTTP status 401.")
+    assert server.headers[0]["authorization"] == f"Bearer {KEY}"
 
 
 async def test_a_server_that_says_nothing_is_given_up():

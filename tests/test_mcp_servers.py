@@ -201,9 +201,9 @@ async def test_a_server_that_died_between_two_calls_is_not_noticed(started: Star
     await chat.send("Go")
     link = link_of(mcp)
     os.kill(int(str(chat.results["process"])), signal.SIGKILL)
-    await eventually(link.closing.is_set)
+    await eventually(lambda: link.lost)
     await chat.send("Again")
-    assert [known.outcome for known in chat.calls] == ["ok", "ok"]
+    assert [known.outcome for known in chat.calls] == ["ok", "ok"], chat.calls[-1].told
     chat.close()
 
 
@@ -218,15 +218,31 @@ async def test_a_server_that_hangs_gives_one_failed_card_and_is_reached_anew(sta
     chat.close()
 
 
-async def test_a_server_that_was_restarted_goes_on_without_a_word(started: Started):
+async def test_a_server_that_was_away_goes_on_when_it_is_back(started: Started):
     port = free_port()
     tide = [call("tide", {"port": "Bo"})]
     with serving(*HARBOUR, str(port), port=port) as url:
-        chat = chat_with(started(url), tide, "One.", tide, "Two.")
+        chat = chat_with(started(url), tide, "One.", tide, "Two.", tide, "Three.")
         await chat.send("Go")
+    await chat.send("While it is away")
     with serving(*HARBOUR, str(port), port=port):
         await chat.send("Again")
-    assert [known.outcome for known in chat.calls] == ["ok", "ok"]
+    assert [known.outcome for known in chat.calls] == ["ok", "failed", "ok"]
+    assert f"http://127.0.0.1:{port}" in chat.calls[1].told
+    chat.close()
+
+
+@needs_node
+async def test_a_session_that_a_restarted_server_does_not_know_is_opened_anew(started: Started):
+    port = free_port()
+    everything = node("server-everything", "streamableHttp")
+    echo = [call("echo", {"message": "hi"})]
+    with serving(*everything, port=port) as url:
+        chat = chat_with(started(url), echo, "One.", echo, "Two.")
+        await chat.send("Go")
+    with serving(*everything, port=port):
+        await chat.send("Again")
+    assert [known.outcome for known in chat.calls] == ["ok", "ok"], chat.calls[-1].told
     chat.close()
 
 
