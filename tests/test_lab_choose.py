@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 from tests.lab.chat import ChatView, kept_notebook, python
 from tests.test_looks import look, plain_window
@@ -62,6 +62,12 @@ def show(notebook, before: str) -> ChatView:
     return chat
 
 
+def top(element: Locator) -> float:
+    """Return how far down the page an element begins, in pixels."""
+    place: float = element.evaluate("element => element.getBoundingClientRect().top")
+    return place
+
+
 def test_a_usable_model_is_chosen_by_one_click(notebook):
     chat = show(notebook, 'os.environ["OLLAMA_HOST"] = host; os.environ["GROQ_API_KEY"] = "k"')
     assert python(notebook, "asked") == []
@@ -91,6 +97,5 @@ def test_where_nothing_is_set_up_the_chat_says_what_is_missing(notebook):
     expect(missing).to_contain_text("OPENAI_API_KEY is not set")
     expect(missing).to_contain_text("no Ollama answers at 127.0.0.1:9")
     expect(chat.button("Look again")).to_be_focused()
-    above = missing.bounding_box(), chat.button("Look again").bounding_box()
-    assert above[0]["y"] < above[1]["y"]
+    assert top(missing) < top(chat.button("Look again"))
     look(notebook, chat, "choices-none")
