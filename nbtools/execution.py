@@ -13,7 +13,17 @@ from typing import Any, Protocol
 from nbtools import events as ev
 from nbtools.display import Figures, bundle, capture, figures, together
 from nbtools.endings import ended, finished, kept, raised
-from nbtools.executors import Ended, in_executor, in_main, in_process, in_worker, is_cancelled
+from nbtools.executors import (
+    Ended,
+    Errand,
+    Made,
+    Remote,
+    in_executor,
+    in_main,
+    in_process,
+    in_worker,
+    is_cancelled,
+)
 from nbtools.frozen import thaw
 from nbtools.messages import Json, Progress, ToolCall
 from nbtools.runner import Emit, Handler, Settings
@@ -158,7 +168,9 @@ class _Run:
         if tool.executor == "process":
             return await in_process(bound(tool, args, context, objects))
         if isinstance(tool.executor, Remote):
-            return await tool.executor.run(self._errand(bound(tool, args, context, objects), context))
+            return await tool.executor.run(
+                self._errand(bound(tool, args, context, objects), context)
+            )
         if tool.executor is not None:
             function = bound(tool, args, context, objects)
             return await in_executor(tool.executor, function, late=self._late, left=self._left)

@@ -177,9 +177,9 @@ class Ring:
 
     def _state(self, call_id: str) -> str:
         for message in reversed(self.conversation.messages):
-            for call in calls_of(message):
-                if call.id == call_id:
-                    return call.state
+            for part in message.parts:
+                if part.id == call_id and isinstance(part, ToolCall):
+                    return part.state
         return ""
 
     def is_taken(self, name: str) -> bool:
@@ -509,7 +509,9 @@ class Ring:
     def late(self, call: str, value: object, error: BaseException | None) -> None:
         """Record on a card what came after the end of its call; it continues nothing."""
         if error is not None:
-            self._say_about(call, f"It raised after its end, which changes nothing: {explain(error)}")
+            self._say_about(
+                call, f"It raised after its end, which changes nothing: {explain(error)}"
+            )
         elif value is not None:
             self.results.keep_late(call, value)
             kept = f"chat.results[{call!r}] has it"
