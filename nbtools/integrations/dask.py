@@ -116,7 +116,9 @@ class _Trip:
             self._tickets = Queue(f"{self.name}-ticket", client=client)
             self._tickets.put(1)
         client.subscribe_topic(self.name, lambda event: errand.on_progress(*event[1]))
-        self._future: Future[Any] = client.submit(_run, self._order(errand), key=self.name, pure=False)
+        self._future: Future[Any] = client.submit(
+            _run, self._order(errand), key=self.name, pure=False
+        )
 
     def _order(self, errand: Errand) -> dict[str, Any]:
         return {
