@@ -42,7 +42,7 @@ export function readForm(form: { readonly [name: string]: Json } | null): FormFi
   );
 }
 
-/** Makes the answer of what was entered; an empty field that may be left out is left out. */
+/** Makes the answer of what was entered; an empty field is left out. */
 export function readEntries(fields: readonly FormField[], entries: Entries) {
   const answer: { [name: string]: Json } = {};
   for (const field of fields) {
@@ -110,7 +110,7 @@ function readEntry(field: FormField, entered: Entered): Json | undefined {
 
 /** What is no number is sent as it stands: Python says what is wrong with it. */
 function readText(field: FormField, text: string): Json | undefined {
-  if (!text.trim()) return field.kind === "text" && field.required ? text : undefined;
+  if (!text.trim()) return undefined;
   const number = Number(text);
   return field.kind === "number" && Number.isFinite(number) ? number : text;
 }
