@@ -23,7 +23,10 @@ from nbtools.session import Session
 from nbtools.testing import call
 from nbtools.tools import ToolContext
 from nbtools.turns import all_calls
-from tests.stage import Page, Strict, run_jumping
+from tests.servers import calls_reply, text_reply
+from tests.stage import Page, Serve, Strict, run_jumping, serve
+
+__all__ = ["serve"]
 
 
 def granting(granted: list[str], *users: str, **settings: Any) -> Page:
@@ -483,3 +486,51 @@ def test_what_runs_is_what_was_shown_whatever_happens_between(steps: list[str]) 
         assert dropped in ([], [shown])
 
     asyncio.run(go())
+
+
+# --- on the wire --------------------------------------------------------------------------------
+
+
+async def test_calls_that_were_decided_together_have_one_result_each(serve: Serve) -> None:
+    """P-01: one approved, one declined, one that a rule refused; in their order."""
+    granted: list[str] = []
+    tool = granting(granted).session.settings.tools["grant"]
+    users = ("ann", "bob", "cy")
+    calls = calls_reply(*((f"k-{user}", "grant", f'{{"user":"{user}"}}') for user in users))
+    page, server = serve(calls, text_reply("So."), tools=[tool])
+    page.session.rules.refuse("grant", when={"user": "cy"}, reason="Never.")
+    await page.say("Grant")
+    verdicts = [verdict(page, "k-bob", approved=False, reason="no"), verdict(page, "k-ann")]
+    assert page.command("decide", verdicts=verdicts)["ok"]
+    await page.session.rest()
+    told = [m["content"] for m in server.requests[1]["messages"] if m["role"] == "tool"]
+    assert told == [
+        "granted",
+        sentence("declined", "no"),
+        sentence("declined", "A rule refuses it. Never."),
+    ]
+    assert (granted, server.refused) == (["ann 1"], [])
+
+
+@pytest.mark.parametrize("ending", ["stop", "clear"])
+async def test_stop_ends_a_call_whose_preview_is_looked_at_once_more(ending: str) -> None:
+    """P-09: nothing runs afterwards, and the next message works."""
+    gate, looks = asyncio.Event(), [0]
+
+    async def held(over: int) -> str:
+        looks[0] += 1
+        if looks[0] > 1:
+            await gate.wait()
+        return "the same"
+
+    orders = Orders(held)
+    page = orders.page()
+    await page.say("Drop")
+    assert approve(page)["ok"]
+    assert page.command("send", text="yes")["error"] == "busy"
+    assert page.command(ending)["ok"]
+    gate.set()
+    await page.session.rest()
+    assert orders.dropped == []
+    await page.say("Well?")
+    assert page.texts[-1] == "So."
