@@ -6,7 +6,11 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from nbtools.errors import ToolDefinitionError, ToolsetError
+from nbtools.messages import ToolSpec
 from nbtools.tools import Offered, Tool, Toolset, collect
+
+Check = Callable[[Sequence[ToolSpec]], object]
+"""Raises `ToolDefinitionError` for tools that a model cannot be told of."""
 
 SOON = 2.0
 """Seconds after which a person is told what the chat waits for."""
@@ -23,11 +27,12 @@ class Gathering:
         self._say = say
         self._gathered: tuple[object, ...] = ()
 
-    async def renew(self, offered: Sequence[Offered]) -> dict[str, Tool] | None:
+    async def renew(self, offered: Sequence[Offered], check: Check) -> dict[str, Tool] | None:
         """Ask every toolset for its tools.
 
         Args:
             offered: What the chat was given.
+            check: The model's own; a tool that it cannot be told of is left out.
 
         Returns:
             All tools by name; None where they are those of the last time.
@@ -47,7 +52,7 @@ class Gathering:
         self._gathered = state
         for toolset in toolsets:
             self._note_left_out(toolset)
-        return tools
+        return {name: tool for name, tool in tools.items() if self._can_be_told(tool, check)}
 
     async def _load(self, toolset: Toolset) -> None:
         text = f"Waiting for the tools of {toolset.label}."
@@ -56,6 +61,14 @@ class Gathering:
             await toolset.load()
         finally:
             soon.cancel()
+
+    def _can_be_told(self, tool: Tool, check: Check) -> bool:
+        try:
+            check([tool.spec])
+        except ToolDefinitionError as error:
+            self._say(f"The tool {tool.name!r} is left out. {error}")
+            return False
+        return True
 
     def _note_left_out(self, toolset: Toolset) -> None:
         reasons = [f"{name}: {reason}" for name, reason in toolset.left_out.items()]

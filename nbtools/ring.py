@@ -373,7 +373,8 @@ class Ring(Record):
         return {name: tool for name, tool in tools.items() if self._pace.offers(name)}
 
     async def _renew_tools(self) -> None:
-        tools = await self._gathering.renew(self.settings.offered)
+        settings = self.settings
+        tools = await self._gathering.renew(settings.offered, settings.provider.check)
         if tools is not None:
             self.settings = replace(self.settings, tools=tools)
             self.on_tools()

@@ -142,10 +142,11 @@ class Chat(anywidget.AnyWidget):
         remember_main()
         self._own_tools = tuple(tools)
         provider = resolve(model)
+        offered = (*provider.tools, *self._own_tools)
         settings = Settings(
             provider=provider,
-            tools=collect((*provider.tools, *self._own_tools)),
-            offered=(*provider.tools, *self._own_tools),
+            tools=collect(offered),
+            offered=offered,
             system=system or "",
             context=context,
             approval=approval,

@@ -219,6 +219,24 @@ async def test_tools_that_a_source_changes_are_taken_up_with_the_next_request():
     chat.close()
 
 
+class Picky(nb.Scripted):
+    """A model that cannot be told of one tool."""
+
+    def check(self, tools: Any) -> None:
+        if any(each.name == "dive" for each in tools):
+            raise ToolDefinitionError("This model knows nothing of diving.")
+
+
+async def test_a_tool_that_the_model_cannot_be_told_of_is_left_out_and_said():
+    model = Picky("Done.")
+    chat = nb.Chat(model, tools=[Fleet("sail", "dive")])
+    await chat.send("Go")
+    assert [spec.name for spec in model.requests[0].tools] == ["sail"]
+    said = [part.text for part in chat.messages[1].parts if part.type == "notice"]
+    assert said == ["The tool 'dive' is left out. This model knows nothing of diving."]
+    chat.close()
+
+
 def test_two_tools_of_the_programs_own_still_must_not_share_a_name():
     with pytest.raises(ToolDefinitionError, match="Two tools are called 'row'"):
         collect([_named("row"), _named("row")])

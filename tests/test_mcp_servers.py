@@ -183,6 +183,20 @@ async def test_a_cancelled_call_is_cancelled_on_the_server(
     chat.close()
 
 
+async def test_a_call_that_waits_is_taken_up_from_a_file(started: Started, tmp_path: Path):
+    mcp = await started(HARBOUR).connect()
+    file = tmp_path / "chat.json"
+    chat = chat_with(mcp, [call("scuttle", {"ship": "Gull"}, id="k-1")])
+    await chat.send("Sink her")
+    chat.save(file)
+    chat.close()
+    again = nb.Chat.load(file, model=nb.Scripted("Done."), tools=[mcp])
+    assert (again.calls["k-1"].waiting, again.calls["k-1"].call.destructive) == ("approval", True)
+    await again.calls["k-1"].approve()
+    assert again.results["k-1"] == "The Gull is gone."
+    again.close()
+
+
 async def test_a_server_that_dies_gives_one_failed_card_and_is_reached_anew(started: Started):
     mcp = started(HARBOUR, approval=False)
     chat = chat_with(mcp, [call("burn", {}, id="k-1")], [call("tide", {"port": "Bo"})], "Done.")
