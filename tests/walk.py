@@ -47,8 +47,10 @@ random_walk = settings(
 GOOD_ARGS = ["{}", "", "null", '{"n": 1}', '{"n": "2"}']
 BAD_ARGS = ['{"n": [1]}', '{"m": 1}', '{"n": 1', "[1]", "}"]
 ARGS = st.sampled_from([*GOOD_ARGS * 3, *BAD_ARGS])
-NAMES = st.sampled_from(
-    ["pay", "look", "wait", "person", "wipe", "fail", "later", "pay", "look", "wait", "none", ""]
+TOOLS = ["pay", "look", "wait", "person", "wipe", "fail", "later", "job", "more"]
+NAMES = st.sampled_from([*TOOLS, "pay", "look", "wait", "none", ""])
+LIMITS = st.builds(
+    nb.Limits, calls=st.sampled_from([100, 100, 3, 1, 0]), repeats=st.sampled_from([3, 3, 1])
 )
 CALL_IDS = st.sampled_from(["", "k-1", "k-1", "k-2", "k-3", "k-4"])
 GIVEN = st.sampled_from([None, "text", 0, "", ValueError(), nb.ToolError("Closed."), KeyError("x")])
@@ -124,6 +126,7 @@ class Walk:
             self._tools(),
             max_roundtrips=draw(st.sampled_from([2, 1, 3, 0])),
             auto_send=draw(st.booleans()),
+            limits=draw(LIMITS),
         )
         self.session = self.page.session
         self.session.subscribe(self._note)
@@ -175,8 +178,13 @@ class Walk:
             self._enter(ctx, "fail", n)
             raise ValueError
 
+        async def job(n: int = 0) -> object:
+            return await self.gate()
+
         schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
         return [
+            nb.tool(job, background=True),
+            nb.tool(job, name="more", background=True, on_done="continue"),
             nb.tool(look),
             nb.tool(wait),
             nb.tool(pay, approval=True),
