@@ -56,7 +56,10 @@ class Session(Decisions):
         self._set_status()
 
     def send(
-        self, parts: tuple[Part, ...], settings: AnswerSettings | None = None, pace: Pace = TO_THE_END
+        self,
+        parts: tuple[Part, ...],
+        settings: AnswerSettings | None = None,
+        pace: Pace = TO_THE_END,
     ) -> None:
         """Say something to the model; what still waits is closed as not answered.
 

@@ -185,9 +185,7 @@ class Chat(anywidget.AnyWidget):
 
     # --- the face: talking --------------------------------------------------------------------
 
-    def send(
-        self, text: str | Iterable[str | Path | File], **options: Unpack[SendOptions]
-    ) -> Turn:
+    def send(self, text: str | Iterable[str | Path | File], **options: Unpack[SendOptions]) -> Turn:
         """Say something to the model; the effect starts whether or not the turn is awaited.
 
         Args:

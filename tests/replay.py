@@ -18,7 +18,9 @@ def events_of(decoder: Any, body: str | bytes, size: int | None = None) -> list[
     data = body.encode() if isinstance(body, str) else body
     size = size or max(len(data), 1)
     pieces = [data[start : start + size] for start in range(0, len(data), size)]
-    return [event for piece in pieces for event in decoder.feed(piece)] + decoder.close()
+    events: list[ModelEvent] = [event for piece in pieces for event in decoder.feed(piece)]
+    events += decoder.close()
+    return events
 
 
 def replied(decoder: Any, body: str | bytes, told: str = "low", size: int | None = None) -> Message:

@@ -9,7 +9,9 @@ from tests.servers import Fault, ModelServer, text_reply
 
 def test_the_card_says_why_it_waits_before_it_tries_again():
     """W-10: a wait that the server asked for is shown, and the answer then comes."""
-    refused = Fault(429, {"error": {"message": "slow down", "type": "rate_limit"}}, **{"Retry-After": "0"})
+    refused = Fault(
+        429, {"error": {"message": "slow down", "type": "rate_limit"}}, **{"Retry-After": "0"}
+    )
     with ModelServer(refused, text_reply("Here I am.")) as server:
         chat = Chat(OpenAI("m", base_url=server.url, api_key="k"))
         turn = chat.ask("hello")

@@ -63,7 +63,9 @@ def notebook(lab, lab_tab):
 def test_hostile_text_is_only_text_wherever_it_stands(notebook):
     """F-04: in answers, reasoning, arguments, results, errors, names, reasons and titles."""
     asked: list[str] = []
-    notebook.page.route("https://example.org/**", lambda route: (asked.append(route.request.url), route.abort()))
+    notebook.page.route(
+        "https://example.org/**", lambda route: (asked.append(route.request.url), route.abort())
+    )
     chat = show_chat(
         notebook,
         "[think(HOSTILE, every=3), say(HOSTILE, every=3), call('echo', {'text': HOSTILE}),"

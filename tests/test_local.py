@@ -145,6 +145,7 @@ def test_nobody_else_on_the_machine_may_ask(model: nb.Local):
         urllib.request.urlopen(f"{model._base}/completions", data=b"{}")
     assert caught.value.code == 401
     caught.value.close()
+    assert model._api_key
     assert model._api_key not in repr(model)
 
 

@@ -130,4 +130,4 @@ def test_the_wires_can_be_read_and_written_without_a_network():
 
 def test_a_wire_that_there_is_not_is_named():
     with pytest.raises(ValueError, match="no wire 'telegraph'; expected"):
-        decode("telegraph", 200, {}, b"")
+        decode("telegraph", 200, {}, b"")  # type: ignore[arg-type]
