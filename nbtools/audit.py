@@ -32,6 +32,9 @@ COLUMNS = (
 CONTENT = ("proposed", "args", "raw", "reason", "told", "error")
 """The fields that may hold data of the user, which a redaction may change."""
 
+MOVES = (ev.CallWaiting, ev.CallStarted, ev.CallEnded, ev.MessageAdded, ev.MessageEnded)
+"""The events with which calls move on."""
+
 WITHHELD = "(withheld: the redaction failed)"
 
 _log = logging.getLogger("nbtools")

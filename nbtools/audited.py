@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from nbtools import events as ev
-from nbtools.audit import Audit
+from nbtools.audit import MOVES, Audit
 from nbtools.guarding import Guarded
 from nbtools.messages import Conversation
 from nbtools.outcomes import sentence
@@ -18,7 +18,7 @@ class Audited(Guarded):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.audit = Audit()
-        self.subscribe(self._note)
+        self.subscribe(self._note, MOVES)
 
     def _note(self, event: ev.Event, conversation: Conversation) -> None:
         self.audit.note(event, conversation)

@@ -13,7 +13,7 @@ from nbtools.audited import Audited
 from nbtools.codec import digest
 from nbtools.commands import Verdict
 from nbtools.errors import AlreadyDecided, CommandError, InvalidArguments
-from nbtools.expiry import Expiry
+from nbtools.expiry import MOVES, Expiry
 from nbtools.messages import FINAL, Decider, Decision, Json, ToolCall
 from nbtools.outcomes import sentence
 from nbtools.planner import Recheck
@@ -30,7 +30,7 @@ class Decisions(Audited):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._expiry = Expiry(lambda: self.engine.loop, self.expire)
-        self.subscribe(self._expiry.note)
+        self.subscribe(self._expiry.note, MOVES)
 
     def approve(
         self,

@@ -36,14 +36,14 @@ class Drawer:
         self._drawn: dict[str, ToolCall] = {}
         self._sources: dict[str, object] = {}  # a widget that nobody holds may be closed
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._end = session.subscribe(self._changed)
+        self._end = session.subscribe(self._changed, _CHANGES)
 
     def close(self) -> None:
         """Draw nothing more."""
         self._end()
 
-    def _changed(self, event: ev.Event, conversation: Conversation) -> None:
-        if not isinstance(event, _CHANGES) or not self._registry.draws:
+    def _changed(self, _: ev.Event, conversation: Conversation) -> None:
+        if not self._registry.draws:
             return
         for message in conversation.messages[-8:]:
             for call in calls_of(message):

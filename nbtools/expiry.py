@@ -10,7 +10,8 @@ from nbtools import events as ev
 from nbtools.messages import Conversation, ToolCall
 from nbtools.planner import open_calls
 
-_DECIDED = (ev.CallWaiting, ev.CallStarted, ev.CallEnded)
+MOVES = (ev.CallWaiting, ev.CallStarted, ev.CallEnded)
+"""The events with which a call begins or ceases to wait."""
 
 
 class Expiry:
@@ -28,10 +29,9 @@ class Expiry:
         self._expire = expire
         self._handles: dict[str, asyncio.TimerHandle] = {}
 
-    def note(self, event: ev.Event, conversation: Conversation) -> None:
+    def note(self, _: ev.Event, conversation: Conversation) -> None:
         """Look whether a call began or ceased to wait."""
-        if isinstance(event, _DECIDED):
-            self.watch(conversation)
+        self.watch(conversation)
 
     def watch(self, conversation: Conversation) -> None:
         """Watch the calls that wait in this conversation, and no others."""

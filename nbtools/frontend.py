@@ -47,6 +47,10 @@ def stub_code() -> str:
     return resources.files("nbtools").joinpath("static/stub.js").read_text("utf-8")
 
 
+SHOWING = (events.CallProgressed, events.CallEnded, events.CallDrawn)
+"""The events that may put a widget on a card."""
+
+
 @cache
 def version_of(code: str) -> str:
     """Name a version of the front end's code."""
@@ -63,7 +67,7 @@ def free_reply_route(comm: Any) -> None:
         comm._reply_subshell_for = None  # noqa: SLF001 - there is no public way
 
 
-def free_children(event: events.Event) -> None:
+def free_children(event: events.Event, _: object = None) -> None:
     """Free the routes of every widget that a tool or a renderer put on a card."""
     shown = getattr(event, "display", None) or getattr(event, "drawn", None) or {}
     view = shown.get("application/vnd.jupyter.widget-view+json")

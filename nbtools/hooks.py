@@ -34,6 +34,17 @@ Kind = Literal[
 Hook: TypeAlias = Callable[[Any], object]
 Happened: TypeAlias = Iterator[tuple[Kind, Any]]
 
+_HEARD = (
+    ev.CallStarted,
+    ev.CallProgressed,
+    ev.CallEnded,
+    ev.MessageAdded,
+    ev.MessageEnded,
+    ev.RequestFailed,
+    ev.PartAdded,
+    ev.MessagesTrimmed,
+)
+
 _log = logging.getLogger("nbtools")
 
 
@@ -48,7 +59,7 @@ class Hooks:
         self._session = session
         self._listening: list[tuple[Kind, _Queue]] = []
         self._settled: set[str] = set()
-        session.subscribe(self._note)
+        session.subscribe(self._note, _HEARD)
 
     def add(self, kind: Kind, hook: Hook) -> Callable[[], None]:
         """Let a function hear of one kind of thing; return what ends that.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 from itertools import takewhile
 from typing import Any
 
+from nbtools.altered import altered
 from nbtools.codec import encode
 from nbtools.messages import Conversation, Job, Json, Message, Part, Reasoning, Text, ToolCall
 from nbtools.protocol import Field, Op
@@ -46,7 +47,7 @@ def _is_one(pair: tuple[Message, Message]) -> bool:
 
 def write_message(message: Message, outsource: Outsource) -> Any:
     """Write a message with its parts as the page takes it."""
-    written = encode(replace(message, parts=()))
+    written = encode(altered(message, parts=()))
     written["parts"] = [write_part(part, outsource) for part in message.parts]
     return written
 
@@ -59,7 +60,7 @@ def write_part(part: Part, outsource: Outsource) -> Any:
         return encode(part)
     raw = part.raw if part.state == "streaming" or part.args is None else ""
     args = None if part.state == "streaming" else part.args  # the page parses `raw` itself
-    written = encode(replace(part, raw=raw, args=args))
+    written = encode(altered(part, raw=raw, args=args))
     if part.preview is not None:
         written["preview"]["display"] = outsource(part.preview.display)
     for face in ("display", "drawn"):
@@ -75,8 +76,8 @@ def _message(before: Message, after: Message, outsource: Outsource) -> list[Op]:
         old = known.get(part.id)
         if old is not part:
             ops.append(_part(after.id, old, part, outsource))
-    if replace(after, parts=before.parts) != before:
-        ops.append(("fields", after.id, encode(replace(after, parts=()))))
+    if altered(after, parts=before.parts) != before:
+        ops.append(("fields", after.id, encode(altered(after, parts=()))))
     return ops
 
 

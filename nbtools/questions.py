@@ -20,6 +20,9 @@ from nbtools.tools import ToolContext
 Answer = dict[str, Json] | None
 """The fields of the form; None where the person declined."""
 
+ENDS = (ev.CallEnded, ev.CallWaiting)
+"""The events after which a call asks nothing any more."""
+
 _WHAT = "question"
 
 
@@ -98,7 +101,7 @@ class Questions:
 
     def note(self, event: ev.Event, _: object = None) -> None:
         """Let go of the question of a call that is over."""
-        if isinstance(event, ev.CallEnded | ev.CallWaiting) and event.call in self._asked:
+        if isinstance(event, ENDS) and event.call in self._asked:
             self._close(event.call, None)
 
     def _expect(self, call: ToolCall, question_id: str) -> _Asked:

@@ -11,7 +11,7 @@ import itertools
 import logging
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any
 
@@ -52,7 +52,8 @@ class Record:
         self.results.take_up(self.calls())
         self.prefix = secrets.token_hex(3)
         self._count = itertools.count(1)
-        self._listeners: list[Listener] = []
+        self._listeners: list[tuple[Listener, Collection[type[Any]]]] = []
+        self._hearing: dict[type[Any], tuple[Listener, ...]] = {}
         self._deltas: list[ev.TextDelta | ev.ArgsDelta] = []
         self._flush_handle: asyncio.Handle | None = None
         self._flushed = 0.0
@@ -60,10 +61,32 @@ class Record:
         # A click may be late: an id is given once, also after its message was removed.
         self._ids = {part.id for known in self.conversation.messages for part in known.parts}
 
-    def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Call `listener(event, conversation)` after each event; return what ends that."""
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
+    def subscribe(
+        self, listener: Listener, kinds: Collection[type[Any]] = ev.EVENT_TYPES
+    ) -> Callable[[], None]:
+        """Call `listener(event, conversation)` after each event of these kinds.
+
+        Args:
+            listener: Is called in the order of the subscriptions.
+            kinds: The classes of the events that it wants.
+
+        Returns:
+            What ends that.
+        """
+        entry = (listener, kinds)
+        self._listeners.append(entry)
+        self._hearing.clear()
+        return lambda: self._unsubscribe(entry)
+
+    def _unsubscribe(self, entry: tuple[Listener, Collection[type[Any]]]) -> None:
+        self._listeners.remove(entry)
+        self._hearing.clear()
+
+    def _who_hears(self, kind: type[Any]) -> tuple[Listener, ...]:
+        if kind not in self._hearing:
+            heard = tuple(listener for listener, kinds in self._listeners if kind in kinds)
+            self._hearing[kind] = heard
+        return self._hearing[kind]
 
     def emit(self, event: ev.Event) -> None:
         """Take in what happened; deltas wait for the next flush, all else comes after them."""
@@ -102,7 +125,7 @@ class Record:
             self._ids.add(event.part.id)
         elif isinstance(event, ev.MessageAdded):
             self._ids.update(part.id for part in event.message.parts)
-        for listener in tuple(self._listeners):
+        for listener in self._who_hears(type(event)):
             self._tell(listener, event)
 
     def _tell(self, listener: Listener, event: ev.Event) -> None:

@@ -7,10 +7,10 @@ well leaves no call open. Whatever does not fit raises `IllegalMove`; nothing is
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from nbtools import events as ev
+from nbtools.altered import altered
 from nbtools.errors import IllegalMove
 from nbtools.frozen import freeze
 from nbtools.messages import (
@@ -103,19 +103,19 @@ def _locate(conversation: Conversation, part_id: str) -> tuple[int, int]:
 
 def _set_message(conversation: Conversation, index: int, message: Message) -> Conversation:
     messages = conversation.messages
-    return replace(conversation, messages=(*messages[:index], message, *messages[index + 1 :]))
+    return altered(conversation, messages=(*messages[:index], message, *messages[index + 1 :]))
 
 
 def _set_part(conversation: Conversation, place: tuple[int, int], part: Part) -> Conversation:
     message = conversation.messages[place[0]]
     parts = (*message.parts[: place[1]], part, *message.parts[place[1] + 1 :])
-    return _set_message(conversation, place[0], replace(message, parts=parts))
+    return _set_message(conversation, place[0], altered(message, parts=parts))
 
 
 def _change_call(conversation: Conversation, call_id: str, **changes: Any) -> Conversation:
     place = _locate(conversation, call_id)
     call = conversation.messages[place[0]].parts[place[1]]
-    return _set_part(conversation, place, replace(call, **changes))
+    return _set_part(conversation, place, altered(call, **changes))
 
 
 def _add_message(conversation: Conversation, event: ev.MessageAdded) -> Conversation:
@@ -129,9 +129,9 @@ def _add_message(conversation: Conversation, event: ev.MessageAdded) -> Conversa
         raise IllegalMove(f"Message {message.id!r} brings a part id that is taken.")
     parts_kept = tuple(_frozen(part) for part in message.parts)
     answers = message.role == "assistant" or is_question(message)
-    return replace(
+    return altered(
         conversation,
-        messages=(*conversation.messages, replace(message, parts=parts_kept)),
+        messages=(*conversation.messages, altered(message, parts=parts_kept)),
         error=None if answers else conversation.error,
     )
 
@@ -151,7 +151,7 @@ def _add_part(conversation: Conversation, event: ev.PartAdded) -> Conversation:
     if any(part.id == event.part.id for known in conversation.messages for part in known.parts):
         raise IllegalMove(f"There is a part {event.part.id!r} already.")
     parts = (*message.parts, _frozen(event.part))
-    return _set_message(conversation, index, replace(message, parts=parts))
+    return _set_message(conversation, index, altered(message, parts=parts))
 
 
 def _grow_text(conversation: Conversation, event: ev.TextDelta) -> Conversation:
@@ -160,7 +160,7 @@ def _grow_text(conversation: Conversation, event: ev.TextDelta) -> Conversation:
     part = message.parts[place[1]]
     if not isinstance(part, Text | Reasoning) or not _is_open(message):
         raise IllegalMove(f"Part {event.part!r} takes no more text.")
-    return _set_part(conversation, place, replace(part, text=part.text + event.text))
+    return _set_part(conversation, place, altered(part, text=part.text + event.text))
 
 
 def _seal_part(conversation: Conversation, event: ev.PartSealed) -> Conversation:
@@ -168,7 +168,7 @@ def _seal_part(conversation: Conversation, event: ev.PartSealed) -> Conversation
     part = conversation.messages[place[0]].parts[place[1]]
     if not isinstance(part, Text | Reasoning):
         raise IllegalMove(f"Part {event.part!r} is {part.type}, neither text nor reasoning.")
-    return _set_part(conversation, place, replace(part, sealed=freeze(event.sealed)))
+    return _set_part(conversation, place, altered(part, sealed=freeze(event.sealed)))
 
 
 def _grow_args(conversation: Conversation, event: ev.ArgsDelta) -> Conversation:
@@ -189,7 +189,7 @@ def _end_message(conversation: Conversation, event: ev.MessageEnded) -> Conversa
     if event.finish not in ENDED_WELL:
         outcome: Outcome = "cancelled" if event.finish == "stopped" else "incomplete"
         parts = tuple(_cut(part, outcome, event.time) for part in parts)
-    ended = replace(
+    ended = altered(
         message,
         parts=parts,
         finish=event.finish,
@@ -209,7 +209,7 @@ def _cut(part: Part, outcome: Outcome, time: float | None) -> Part:
     if not isinstance(part, ToolCall) or part.state in FINAL:
         return part
     told = sentence(outcome)
-    return replace(part, state="error", outcome=outcome, error=told, told=told, ended=time)
+    return altered(part, state="error", outcome=outcome, error=told, told=told, ended=time)
 
 
 def _wait_call(conversation: Conversation, event: ev.CallWaiting) -> Conversation:
@@ -239,7 +239,7 @@ def _wait_call(conversation: Conversation, event: ev.CallWaiting) -> Conversatio
 
 
 def _frozen_preview(preview: Preview | None) -> Preview | None:
-    return preview and replace(preview, display=freeze(preview.display))
+    return preview and altered(preview, display=freeze(preview.display))
 
 
 def _start_call(conversation: Conversation, event: ev.CallStarted) -> Conversation:
@@ -320,7 +320,7 @@ def _change_job(conversation: Conversation, event: ev.JobChanged) -> Conversatio
 def _fail_request(conversation: Conversation, event: ev.RequestFailed) -> Conversation:
     if any(_is_open(message) for message in conversation.messages):
         raise IllegalMove("A reply is open; end it before its request fails.")
-    return replace(conversation, error=event.failure)
+    return altered(conversation, error=event.failure)
 
 
 def _remove_messages(conversation: Conversation, event: ev.MessagesRemoved) -> Conversation:
@@ -330,12 +330,12 @@ def _remove_messages(conversation: Conversation, event: ev.MessagesRemoved) -> C
         if _is_open(message) or any(map(_is_at_work, message.parts)):
             raise IllegalMove(f"Message {message_id!r} has something open; close it first.")
     left = tuple(message for message in conversation.messages if message.id not in gone)
-    return replace(conversation, messages=left, error=None)
+    return altered(conversation, messages=left, error=None)
 
 
 def _pin_message(conversation: Conversation, event: ev.MessagePinned) -> Conversation:
     index = _message_index(conversation, event.message)
-    pinned = replace(conversation.messages[index], pinned=event.pinned)
+    pinned = altered(conversation.messages[index], pinned=event.pinned)
     return _set_message(conversation, index, pinned)
 
 
@@ -346,10 +346,10 @@ def _trim_messages(conversation: Conversation, event: ev.MessagesTrimmed) -> Con
     messages = tuple(
         message
         if message.unseen == (message.id in unseen)
-        else replace(message, unseen=not message.unseen)
+        else altered(message, unseen=not message.unseen)
         for message in conversation.messages
     )
-    return replace(conversation, messages=messages)
+    return altered(conversation, messages=messages)
 
 
 def _is_at_work(part: Part) -> bool:
@@ -359,7 +359,7 @@ def _is_at_work(part: Part) -> bool:
 def _change_status(conversation: Conversation, event: ev.StatusChanged) -> Conversation:
     if conversation.status == event.status:
         return conversation
-    return replace(conversation, status=event.status)
+    return altered(conversation, status=event.status)
 
 
 _JSON_FIELDS = ("args", "proposed", "value", "display", "drawn", "sealed", "data")
@@ -369,7 +369,7 @@ def _frozen(part: Part) -> Part:
     """Let nobody change in place what the page shows."""
     held = {name: getattr(part, name) for name in _JSON_FIELDS if hasattr(part, name)}
     changed = {name: freeze(value) for name, value in held.items() if type(value) in (dict, list)}
-    return replace(part, **changed) if changed else part
+    return altered(part, **changed) if changed else part
 
 
 def _is_open(message: Message) -> bool:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from typing import Any
 
-from nbtools import budget, execution, history, planner, runner
+from nbtools import budget, execution, history, planner, questions, runner
 from nbtools import events as ev
 from nbtools.assembly import Assembly
 from nbtools.background import Background
@@ -74,6 +74,7 @@ class Ring(Record):
         """Called after toolsets gave other tools than before."""
         self._gathering = Gathering(self._say_in_reply)
         self._tasks: dict[Step, asyncio.Task[None]] = {}
+        self._advance_handle: asyncio.Handle | None = None
         self._slots = Slots(settings.max_parallel)
         self._watch = Stopwatch(engine.loop, self._out_of_time)
         self._resting: list[asyncio.Future[None]] = []
@@ -83,16 +84,28 @@ class Ring(Record):
         self._saved = True
         self._pace: Pace = TO_THE_END
         self.background = Background(self)
-        self.subscribe(self.questions.note)
+        self.subscribe(self.questions.note, questions.ENDS)
 
     def advance(self) -> None:
         """Start what is next, and come to rest when nothing is."""
         self.flush()
         self._note_limit(budget.reached(budget.turn(self.conversation), self._budget()))
-        for step in self._allowed_steps():
+        steps = self._allowed_steps()
+        if self._prepare_at_once(steps):
+            steps = self._allowed_steps()
+        for step in steps:
             if step not in self._tasks:
                 self._start(step)
         self._set_status()
+
+    def _advance_soon(self) -> None:
+        """Advance once for all that ends in the same turn of the loop."""
+        if self._advance_handle is None:
+            self._advance_handle = self.engine.loop.call_soon(self._advance_now)
+
+    def _advance_now(self) -> None:
+        self._advance_handle = None
+        self.advance()
 
     def _allowed_steps(self) -> tuple[Step, ...]:
         return self._pace.allowed(self._next_steps(), self.conversation)
@@ -211,7 +224,7 @@ class Ring(Record):
         del self._tasks[step]
         if error is not None:
             self._report(step, error)
-        self.advance()
+        self._advance_soon()
 
     def _report(self, step: Step, error: BaseException) -> None:
         """Show a fault of nbtools itself, and go on: nothing the person had is lost."""
@@ -259,14 +272,37 @@ class Ring(Record):
             )
         )
 
+    def _prepare_at_once(self, steps: tuple[Step, ...]) -> bool:
+        """Take the steps that need no task of their own; say whether there were any."""
+        found = [step for step in steps if isinstance(step, Prepare) and step not in self._tasks]
+        calls = [find_call(self.conversation, step.call) for step in found]
+        quick = [call for call in calls if runner.is_prepared_at_once(call, self.settings)]
+        for call in quick:
+            try:
+                settings = self._settings_for(call)
+                move = runner.prepare_at_once(call, settings, self._repeated, self.rules.decide)
+                self._settle_prepared(move)
+            except Exception as error:  # noqa: BLE001 - a fault of nbtools, as in a task
+                self._report(Prepare(call.id), error)
+                break
+        return bool(quick)
+
     async def _prepare(self, call_id: str) -> None:
         call = find_call(self.conversation, call_id)
-        most = self.settings.limits.repeats
-        repeated = lambda known, mark: budget.repeated(self.conversation, known, mark, most)  # noqa: E731
-        settings = self.settings
+        settings = self._settings_for(call)
+        self._settle_prepared(
+            await runner.prepare(call, settings, self._repeated, self.rules.decide)
+        )
+
+    def _settings_for(self, call: ToolCall) -> Settings:
         if call.origin == "model" and self._pace.tools is not None:
-            settings = replace(settings, tools=self._offered())
-        prepared = await runner.prepare(call, settings, repeated, self.rules.decide)
+            return replace(self.settings, tools=self._offered())
+        return self.settings
+
+    def _repeated(self, call: ToolCall, mark: str) -> str:
+        return budget.repeated(self.conversation, call, mark, self.settings.limits.repeats)
+
+    def _settle_prepared(self, prepared: runner.Move) -> None:
         self._settle(prepared)
         if isinstance(prepared, ev.CallEnded) and prepared.outcome == "limit":
             self._note_limit("repeats")

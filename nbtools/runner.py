@@ -25,6 +25,7 @@ from nbtools.messages import (
     Decision,
     Failure,
     Message,
+    Preview,
     Request,
     ToolCall,
 )
@@ -45,6 +46,9 @@ WHOLE = 1 << 30
 
 Policy = bool | Callable[[ToolCall], object] | None
 Handler = Callable[[ToolCall, ToolContext[Any]], object]
+Move = ev.CallWaiting | ev.CallStarted | ev.CallEnded
+Repeated = Callable[[ToolCall, str], str]
+RuleFor = Callable[[ToolCall, Tool], Rule | None]
 
 
 class Emit(Protocol):
@@ -131,12 +135,31 @@ def failure(error: ProviderError) -> Failure:
     )
 
 
+def is_prepared_at_once(call: ToolCall, settings: Settings) -> bool:
+    """Say whether nothing has to be awaited before it is clear how a call goes on."""
+    tool = settings.tools.get(call.tool)
+    if tool is None:
+        return True
+    return tool.preview is None and not any(map(callable, _policies(tool, settings)))
+
+
+def prepare_at_once(
+    call: ToolCall, settings: Settings, repeated: Repeated, rule_for: RuleFor
+) -> Move:
+    """Decide as `prepare` does about a call for which nothing has to be awaited."""
+    known = _checked(call, settings, repeated)
+    if isinstance(known, ev.CallEnded):
+        return known
+    tool = settings.tools[known.tool]
+    strict = any(policy is not False for policy in _policies(tool, settings))
+    return _permitted(known, tool, settings, rule_for(known, tool), strict=strict) or _waiting(
+        known, tool, settings, None
+    )
+
+
 async def prepare(
-    call: ToolCall,
-    settings: Settings,
-    repeated: Callable[[ToolCall, str], str],
-    rule_for: Callable[[ToolCall, Tool], Rule | None],
-) -> ev.CallWaiting | ev.CallStarted | ev.CallEnded:
+    call: ToolCall, settings: Settings, repeated: Repeated, rule_for: RuleFor
+) -> Move:
     """Decide how a call goes on whose arguments are complete.
 
     Args:
@@ -148,6 +171,18 @@ async def prepare(
     Returns:
         The call waits, starts, or ends as `unknown`, `invalid` or `limit`.
     """
+    known = _checked(call, settings, repeated)
+    if isinstance(known, ev.CallEnded):
+        return known
+    tool = settings.tools[known.tool]
+    rule = rule_for(known, tool)
+    strict = rule is None and await asks(known, tool, settings)
+    permitted = _permitted(known, tool, settings, rule, strict=strict)
+    return permitted or await ask(known, tool, settings)
+
+
+def _checked(call: ToolCall, settings: Settings, repeated: Repeated) -> ToolCall | ev.CallEnded:
+    """Give a call its effective arguments, or end it where it cannot run."""
     tool = settings.tools.get(call.tool)
     if tool is None:
         return ended(call, "unknown", _no_such_tool(call.tool, settings.tools))
@@ -161,19 +196,27 @@ async def prepare(
     if again := repeated(known, known.digest):
         reason = f"the same call failed before in the same way ({again}). Do not repeat it."
         return replace(ended(call, "limit", reason), args=args)
-    return await _permitted(known, tool, settings, rule_for(known, tool))
+    return known
 
 
-async def _permitted(
-    call: ToolCall, tool: Tool, settings: Settings, rule: Rule | None
-) -> ev.CallWaiting | ev.CallStarted | ev.CallEnded:
-    """Let a checked call run, refuse it, or let a person decide."""
+def _permitted(
+    call: ToolCall, tool: Tool, settings: Settings, rule: Rule | None, *, strict: bool
+) -> Move | None:
+    """Let a checked call run or refuse it; None where a person decides.
+
+    Args:
+        call: The call with its effective arguments.
+        tool: Its tool.
+        settings: The chat's.
+        rule: The rule that decides about it, whatever the policies say.
+        strict: Whether the policies want a person to decide.
+    """
     if rule is not None and rule.decision == "refuse":
         return refused(call, rule)
     if rule is not None and rule.decision == "allow":
         return let_run(call, tool, settings, decision=ruled(rule))
-    if rule is not None or await asks(call, tool, settings):
-        return await ask(call, tool, settings)
+    if rule is not None or strict:
+        return None
     decision = Decision(approved=True, by="policy") if tool.asks is not None else None
     return let_run(call, tool, settings, decision=decision)
 
@@ -184,7 +227,14 @@ async def ask(call: ToolCall, tool: Tool, settings: Settings) -> ev.CallWaiting:
     def objects() -> dict[str, object]:
         return settings.variables.objects(tool, call.args or {})
 
-    preview = await previews.look(call, tool, settings.context, objects)
+    return _waiting(
+        call, tool, settings, await previews.look(call, tool, settings.context, objects)
+    )
+
+
+def _waiting(
+    call: ToolCall, tool: Tool, settings: Settings, preview: Preview | None
+) -> ev.CallWaiting:
     wait = settings.approval_timeout
     return ev.CallWaiting(
         call=call.id,
@@ -200,7 +250,7 @@ async def ask(call: ToolCall, tool: Tool, settings: Settings) -> ev.CallWaiting:
 
 async def look_again(
     call: ToolCall, tool: Tool, settings: Settings, decision: Decision | None
-) -> ev.CallWaiting | ev.CallStarted | ev.CallEnded:
+) -> Move:
     """Show anew what a call would do, and let it run if that is what was approved.
 
     Args:
@@ -274,11 +324,14 @@ async def asks(call: ToolCall, tool: Tool, settings: Settings) -> bool:
     A policy lets it run only by being, or returning, exactly False. The chat's setting can make a
     tool stricter and never looser.
     """
-    policies = [policy for policy in (tool.asks, settings.approval) if policy is not None]
-    for policy in policies:
+    for policy in _policies(tool, settings):
         if await _verdict(policy, call) is not False:
             return True
     return False
+
+
+def _policies(tool: Tool, settings: Settings) -> list[Policy]:
+    return [policy for policy in (tool.asks, settings.approval) if policy is not None]
 
 
 async def _verdict(policy: Policy, call: ToolCall) -> object:

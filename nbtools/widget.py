@@ -32,6 +32,7 @@ from nbtools.drawing import Drawer
 from nbtools.errors import NbtoolsError
 from nbtools.executors import engine, in_worker, remember_main
 from nbtools.frontend import (
+    SHOWING,
     Runtime,
     free_children,
     free_reply_route,
@@ -64,6 +65,8 @@ from nbtools.variables import Variables
 
 BOOT = secrets.token_hex(6)
 """Names this start of nbtools; a command from another one is refused."""
+
+_RESTS = (events.StatusChanged, events.MessagesRemoved)
 
 SMALL_MODULE = 65_536
 """Characters up to which a JavaScript renderer is saved with the notebook."""
@@ -676,7 +679,8 @@ class Chat(anywidget.AnyWidget):
     # --- wiring -------------------------------------------------------------------------------
 
     def _build_bridge(self) -> Bridge:
-        self._session.subscribe(self._note_rest)
+        self._session.subscribe(free_children, SHOWING)
+        self._session.subscribe(self._note_rest, _RESTS)
         self._session.rules.on_change = self._note_rules
         self._session.on_tools = self._note_tools
         return Bridge(
@@ -726,11 +730,9 @@ class Chat(anywidget.AnyWidget):
             **({} if (offered := self._choosing.offered) is None else {"choices": offered}),
         }
 
-    def _note_rest(self, event: events.Event, conversation: Conversation) -> None:
+    def _note_rest(self, _: events.Event, conversation: Conversation) -> None:
         """At each rest: renew the static transcript, and the state where no page answers."""
-        free_children(event)
-        rested = isinstance(event, events.StatusChanged | events.MessagesRemoved)
-        if not rested or conversation.status == "running":
+        if conversation.status == "running":
             return
         if self._displayed:
             display.update_static(self._static(), self._id)

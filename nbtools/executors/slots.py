@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 
 QUEUED = "waits for its turn"
 """What a card says while its call waits for a slot."""
@@ -33,14 +33,11 @@ class Slots:
             on_wait: Is told `QUEUED` where the call has to wait, and "" when its turn has come.
         """
         own = self._own.setdefault(tool, asyncio.Semaphore(most)) if most is not None else None
+        waits = self._all.locked() or (own is not None and own.locked())
+        if waits:
+            on_wait(QUEUED)
         # The tool's own first: who waits for that one holds no place of the others.
-        needed = [self._all] if own is None else [own, self._all]
-        waits = any(each.locked() for each in needed)
-        async with AsyncExitStack() as stack:
-            if waits:
-                on_wait(QUEUED)
-            for each in needed:
-                await stack.enter_async_context(each)
+        async with own or nullcontext(), self._all:
             if waits:
                 on_wait("")
             yield
