@@ -100,6 +100,11 @@ describe("markdown that is still being written", () => {
     expect(root.querySelector("pre code")?.textContent).toBe("f()");
   });
 
+  it("shows an answer that is only a number as it was written", () => {
+    expect(shown("4.").querySelector("p")?.outerHTML).toBe("<p>4.</p>");
+    expect(shown("1. one\n2.\n").querySelectorAll("li")).toHaveLength(2);
+  });
+
   it("gives the blocks of a long answer groups of sixteen", () => {
     const root = shown(Array.from({ length: 40 }, (_, index) => `p${index}`).join("\n\n"));
     expect([...root.children].map((group) => group.childElementCount)).toEqual([16, 16, 8]);

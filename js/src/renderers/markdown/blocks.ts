@@ -51,7 +51,9 @@ export function languageOf({ lang = "" }: Tokens.Code): string {
   return lang.trim().split(/\s/)[0] ?? "";
 }
 
+/** A list without a word in it is no list: an answer may be "4." and nothing more. */
 function list(token: Tokens.List): HTMLElement {
+  if (token.items.every((item) => !item.text.trim())) return element("p", {}, token.raw.trim());
   const items = token.items.map((item) => listItem(item));
   if (!token.ordered) return element("ul", {}, ...items);
   return element("ol", { start: String(token.start || 1) }, ...items);
