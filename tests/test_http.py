@@ -18,8 +18,9 @@ import pytest
 from nbtools import errors
 from nbtools.events import ModelEvent, ModelFault, ModelFinish, ModelText
 from nbtools.messages import Message, Request, Text
-from nbtools.providers import OpenAI, resolve
+from nbtools.providers import OpenAI, Provider, resolve
 from nbtools.providers.secrecy import scrub, split_login
+from nbtools.providers.vendors import VENDORS, Vendor
 from nbtools.providers.waiting import back_off, stated_wait
 from tests.servers import Answer, Fault, ModelServer, chunk, fragment, sse, text_reply
 
@@ -38,13 +39,13 @@ def provider_of(server: ModelServer, **settings: Any) -> OpenAI:
     return OpenAI("m-1", base_url=server.url, **{"api_key": KEY, **settings})
 
 
-async def ask(provider: OpenAI, **settings: Any) -> list[ModelEvent]:
+async def ask(provider: Provider, **settings: Any) -> list[ModelEvent]:
     events = [event async for events in provider.stream(HI, **settings) for event in events]
     await provider.close()
     return events
 
 
-async def refused(provider: OpenAI) -> errors.ProviderError:
+async def refused(provider: Provider) -> errors.ProviderError:
     with pytest.raises(errors.ProviderError) as caught:
         await ask(provider)
     return caught.value
@@ -162,6 +163,27 @@ async def test_a_missing_key_is_named_before_anything_is_sent(monkeypatch: pytes
     assert str(error) == (
         "No key for api.openai.com. Set the environment variable OPENAI_API_KEY, or pass api_key."
     )
+
+
+@pytest.mark.parametrize("vendor", VENDORS, ids=lambda vendor: vendor.name)
+async def test_a_vendor_without_its_key_is_sent_nothing(
+    server: ModelServer, vendor: Vendor, monkeypatch: pytest.MonkeyPatch
+):
+    """Whatever left this machine would go through the proxy, which is the server here."""
+    monkeypatch.setenv("HTTPS_PROXY", server.url)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.delenv(vendor.variable, raising=False)
+    error = await refused(resolve(f"{vendor.name}:m-1"))
+    assert type(error) is errors.AuthenticationError
+    assert f"Set the environment variable {vendor.variable}, or pass api_key." in str(error)
+    assert server.connections == 0
+
+
+@pytest.mark.parametrize("given", [{"api_key": KEY}, {"headers": {"Authorization": "Bearer x"}}])
+async def test_a_vendor_whose_key_is_given_is_asked(server: ModelServer, given: dict[str, Any]):
+    provider = OpenAI("m", base_url="http://api.groq.com/v1", proxy=server.url, **given)
+    server.queue(text_reply("Hi"))
+    assert said(await ask(provider)) == "Hi"
 
 
 async def test_a_missing_model_gets_the_names_that_there_are(server: ModelServer):

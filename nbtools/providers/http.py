@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from nbtools.providers.reply import Reply, ReplyDecoder
 
 _HEADERS = {"content-type": "application/json", "accept": "text/event-stream, application/json"}
+_KEY_HEADERS = frozenset({"authorization", "api-key", "x-api-key", "x-goog-api-key"})
 _MODELS = 5.0
 _NEAR = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -225,7 +226,7 @@ class HttpProvider(Provider):
 
     def _all_headers(self) -> dict[str, str]:
         key = self._key()
-        if not key and not self._login and self._base.startswith(self.home):
+        if not key and self._wants_key() and not self._brings_own():
             raise errors.AuthenticationError(f"No key for {self._who}.", hint=self._key_hint())
         headers = {**_HEADERS, **self._authorization(key), **self._headers}
         for name, value in headers.items():
@@ -235,6 +236,14 @@ class HttpProvider(Provider):
                     hint="Was the key copied with a line break or a dot too many?",
                 )
         return headers
+
+    def _wants_key(self) -> bool:
+        """Say whether the server is known to answer nobody without a key."""
+        return self._base.startswith(self.home)
+
+    def _brings_own(self) -> bool:
+        """Say whether the program gives a login or a header that stands for the key."""
+        return self._login is not None or not _KEY_HEADERS.isdisjoint(self._headers)
 
     def _authorization(self, key: str) -> dict[str, str]:
         """Give the headers that carry the key."""

@@ -18,7 +18,7 @@ from nbtools.providers.naming import own_names, wire_names
 from nbtools.providers.openai_decoder import Decoder
 from nbtools.providers.openai_encoder import encode_request
 from nbtools.providers.openai_settings import encode_settings
-from nbtools.providers.vendors import OPENAI, key_headers, variable_of
+from nbtools.providers.vendors import OPENAI, key_headers, variable_of, wants_key
 from nbtools.settings import Settings, SettingsFields
 
 if TYPE_CHECKING:
@@ -133,6 +133,9 @@ class OpenAI(HttpProvider):
         """
         names = own_names(request, wire_names(request))
         return EmulatedDecoder(Decoder(), names) if self._emulates(request) else Decoder(names)
+
+    def _wants_key(self) -> bool:
+        return super()._wants_key() or wants_key(self.host)
 
     def _authorization(self, key: str) -> dict[str, str]:
         return key_headers(self.host, key)

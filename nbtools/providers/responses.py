@@ -21,7 +21,7 @@ from nbtools.providers.responses_decoder import Decoder
 from nbtools.providers.responses_encoder import encode_input, encode_tool
 from nbtools.providers.responses_items import WIRE
 from nbtools.providers.responses_settings import encode_settings
-from nbtools.providers.vendors import OPENAI, key_headers, variable_of
+from nbtools.providers.vendors import OPENAI, key_headers, variable_of, wants_key
 from nbtools.settings import Settings, SettingsFields
 
 if TYPE_CHECKING:
@@ -129,6 +129,9 @@ class OpenAIResponses(HttpProvider):
             request: The question.
         """
         return Decoder(own_names(request, wire_names(request)))
+
+    def _wants_key(self) -> bool:
+        return super()._wants_key() or wants_key(self.host)
 
     def _authorization(self, key: str) -> dict[str, str]:
         return key_headers(self.host, key)

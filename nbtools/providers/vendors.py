@@ -89,6 +89,15 @@ def variable_of(host: str) -> str:
     return _VARIABLES.get(host, "OPENAI_API_KEY")
 
 
+def wants_key(host: str) -> bool:
+    """Say whether a server belongs to a vendor that answers nobody without a key.
+
+    Args:
+        host: The server's host name.
+    """
+    return host in _VARIABLES or host.endswith(_AZURE)
+
+
 def key_headers(host: str, key: str) -> dict[str, str]:
     """Give the headers that carry a key to a server.
 
