@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import tomllib
 from pathlib import Path
 from typing import get_args
 
@@ -20,6 +21,7 @@ from nbtools.transcript import WORDS
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
+PACKAGE = ROOT / "nbtools"
 PAGES = sorted([ROOT / "README.md", *DOCS.glob("*.md")])
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 LINK = re.compile(r'\]\(([^)\s]+)\)|src(?:set)?="([^"]+)"')
@@ -124,6 +126,37 @@ def test_every_name_of_a_model_is_told():
     page = (DOCS / "models.md").read_text(encoding="utf-8")
     names = [*WIRES, *(each.name for each in (*VENDORS, *LOCAL_SERVERS))]
     assert [name for name in names if f"`{name}:…`" not in page] == []
+
+
+def rooms_of_the_map() -> list[str]:
+    """Return the modules and packages that the map names, from the top layer to the lowest."""
+    map_of_modules = (
+        (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## The map")[2]
+    )
+    return re.findall(r"^\| \d? ?\| `(\w+)/?` \|", map_of_modules, re.MULTILINE)
+
+
+def test_the_map_names_every_module_in_the_order_of_the_layers():
+    configuration = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contract = configuration["tool"]["importlinter"]["contracts"][0]
+    layers = [set(re.findall(r"\w+", layer)) for layer in contract["layers"]]
+    modules = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py"}
+    packages = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    first, *rooms = rooms_of_the_map()
+    assert first == "__init__"
+    assert sorted([first, "testing", *rooms]) == sorted(modules | packages)
+    places = [place for room in rooms for place, layer in enumerate(layers) if room in layer]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("package", sorted(PACKAGE.glob("*/__init__.py")), ids=name_of)
+def test_the_map_names_every_module_of_a_package(package):
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    table = text.partition("| package | modules, in groups |")[2].partition("\n\n")[0]
+    rows = re.search(rf"^\| `{package.parent.name}/` (.+(?:\n\| \| .+)*)", table, re.MULTILINE)
+    modules = {path.stem for path in package.parent.glob("*.py")} - {"__init__"}
+    assert rows is not None
+    assert sorted(re.findall(r"`(\w+)`", rows[1])) == sorted(modules)
 
 
 def test_every_public_name_has_a_docstring():
