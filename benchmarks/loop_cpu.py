@@ -19,7 +19,7 @@ from model_server import arguments, serve, text
 
 import nbtools as nb
 from nbtools.executors import engine
-from nbtools.messages import Conversation, Message, Text
+from nbtools.messages import Conversation, Message, Text, ToolCall
 
 FLUSHED = 0.15
 """Seconds after which the last patch of an answer has gone out."""
@@ -77,17 +77,34 @@ class Tools:
         self.keys.append(key)
         return f"value of {key}"
 
+    def change(self, key: str) -> str:
+        """Change what a key holds.
+
+        Args:
+            key: The key.
+        """
+        self.keys.append(key)
+        return f"changed {key}"
+
 
 class Contest:
-    """The two loops, each with its own warm connection."""
+    """The two loops, each with its own warm connection.
 
-    def __init__(self, base_url: str) -> None:
+    Args:
+        base_url: Where the server is.
+        asking: Whether there is also a tool that asks, and a rule that allows it.
+    """
+
+    def __init__(self, base_url: str, *, asking: bool = False) -> None:
         self.recorder = Recorder()
         self.recorder.install()
         self.tools = Tools()
         self.provider = nb.OpenAI("warm", base_url=base_url, api_key="")
+        self._asking = asking
         self._described = [nb.tool(self.tools.save), nb.tool(self.tools.lookup)]
-        functions = {"save": self.tools.save, "lookup": self.tools.lookup}
+        if asking:
+            self._described.append(nb.tool(self.tools.change, approval=True))
+        functions = {tool.name: getattr(self.tools, tool.name) for tool in self._described}
         described = [_for_server(tool) for tool in self._described]
 
         async def make() -> BareLoop:
@@ -115,6 +132,9 @@ class Contest:
             conversation=_history(earlier),
         )
         show(chat)
+        if self._asking:
+            chat.rules.allow("change")
+            time.sleep(FLUSHED)  # else its patch delays the first one of the answer
         self.recorder.clear()
 
         def ask() -> str:
@@ -125,8 +145,14 @@ class Contest:
 
         cpu = self._timed(model, ask)
         _check_page(self.recorder, model)
+        assert _ruled(chat) == (15 if self._asking else 0)
         chat.close()
         return cpu
+
+    def close(self) -> None:
+        """Close the connections."""
+        engine().submit(self.bare.close()).result()
+        engine().submit(self.provider.close()).result()
 
     def _timed(self, model: str, ask: Callable[[], str]) -> float:
         self.tools.keys.clear()
@@ -155,6 +181,13 @@ def _check_page(recorder: Recorder, model: str) -> None:
         assert "".join(sent) == "Go on." + text(int(model[5:].partition("@")[0]))
 
 
+def _ruled(chat: nb.Chat) -> int:
+    """Count the calls that a rule let run."""
+    parts = [part for message in chat.messages for part in message.parts]
+    calls = [part for part in parts if isinstance(part, ToolCall)]
+    return sum(call.decision is not None and call.decision.by == "rule" for call in calls)
+
+
 def _history(length: int) -> Conversation:
     parts = [(Text(id=f"t{n}", text=f"Number {n} of these. " * 12),) for n in range(length)]
     return Conversation(
@@ -176,20 +209,27 @@ def _for_server(tool: nb.Tool) -> dict[str, object]:
     return {"type": "function", "function": described}
 
 
+def contend(contest: Contest, case: Case) -> tuple[list[float], float]:
+    """Let both loops read one stream, in turns.
+
+    Returns:
+        The CPU seconds of each turn of the chat, and the median of their ratios to the bare loop's.
+    """
+    contest.bare_cpu(case.model), contest.chat_cpu(case.model)
+    pairs = [(contest.chat_cpu(case.model), contest.bare_cpu(case.model)) for _ in range(case.runs)]
+    chat, bare = zip(*pairs, strict=True)
+    ratio = median_ratio(chat, bare)
+    print(f"{case.model}: bare {statistics.median(bare) * 1e3:.1f} ms of CPU, {ratio:.2f} x")
+    return list(chat), ratio
+
+
 def measure(contest: Contest) -> list[Measure]:
     """Let both loops read every stream, in turns."""
     chats: dict[str, list[float]] = {}
     measures = []
     for case in CASES:
-        contest.bare_cpu(case.model), contest.chat_cpu(case.model)
-        pairs = [
-            (contest.chat_cpu(case.model), contest.bare_cpu(case.model)) for _ in range(case.runs)
-        ]
-        chats[case.model] = [chat for chat, _ in pairs]
-        bare = [bare for _, bare in pairs]
-        ratio = median_ratio(chats[case.model], bare)
+        chats[case.model], ratio = contend(contest, case)
         measures.append(Measure(name=f"loop_cpu {case.model}", value=ratio, goal=case.goal))
-        print(f"{case.model}: bare {statistics.median(bare) * 1e3:.1f} ms of CPU, {ratio:.2f} x")
     pairs = [(contest.chat_cpu(PACED, EARLIER), contest.chat_cpu(PACED)) for _ in range(7)]
     longer = median_ratio(*zip(*pairs, strict=True))
     measures.append(Measure(name=f"loop_cpu after {EARLIER} messages", value=longer, goal=1.1))
@@ -203,8 +243,7 @@ def main() -> None:
     with serve() as base_url:
         contest = Contest(base_url)
         measures = measure(contest)
-        engine().submit(contest.bare.close()).result()
-        engine().submit(contest.provider.close()).result()
+        contest.close()
     judge(measures)
 
 

@@ -4,6 +4,7 @@
     text-2000@200        the same, 200 tokens a second
     arguments-2000       one call of `save` whose arguments come in 2,000 pieces, then a short text
     rounds-10x3          ten rounds of three parallel calls of `lookup`, then a short text
+    mixed-10x3           the same, but every second call is one of `change`
 
 It runs as a process of its own, so that its CPU time is not that of what is measured. Each token is
 an event and an HTTP chunk of its own, as with real servers; everything is written down before the
@@ -107,15 +108,16 @@ def _events(model: str, done: int) -> tuple[bytes, ...]:
         whole = text(int(size))
         deltas = [{"content": whole[at : at + TOKEN]} for at in range(0, len(whole), TOKEN)]
         return _reply(model, deltas, "stop")
-    rounds, _, width = size.partition("x") if kind == "rounds" else ("1", "", "1")
+    rounds, _, width = ("1", "", "1") if kind == "arguments" else size.partition("x")
     if done >= int(rounds):
         return _reply(model, [{"content": "All "}, {"content": "done"}], "stop")
     if kind == "arguments":
         written = json.dumps(arguments(int(size)))
         calls = [_call(0, "call_0", "save", [*_cut(written, PIECE)])]
     else:
+        names = ("lookup", "change" if kind == "mixed" else "lookup")
         calls = [
-            _call(n, f"call_{done}_{n}", "lookup", ['{"ke', 'y": "', f"k{done}-{n}", '"}'])
+            _call(n, f"call_{done}_{n}", names[(done + n) % 2], _key(f"k{done}-{n}"))
             for n in range(int(width))
         ]
     return _reply(model, [*itertools.chain(*calls)], "tool_calls")
@@ -126,6 +128,10 @@ def _call(index: int, call: str, name: str, pieces: list[str]) -> list[dict[str,
     first = {"index": index, "id": call, "type": "function", "function": begun}
     rest = [{"index": index, "function": {"arguments": piece}} for piece in pieces]
     return [{"tool_calls": [fragment]} for fragment in (first, *rest)]
+
+
+def _key(key: str) -> list[str]:
+    return ['{"ke', 'y": "', key, '"}']
 
 
 def _cut(whole: str, size: int) -> Iterator[str]:
