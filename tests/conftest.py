@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from importlib import import_module
 
 import pytest
 from playwright.sync_api import Browser, Error, sync_playwright
@@ -13,7 +14,9 @@ from tests.lab.kernels import NEWEST
 from tests.lab.notebook import Application, Notebook, prepared_tab
 from tests.lab.page import WidgetPage, build_page
 from tests.lab.server import LabServer
+from tests.recordings import CORPUS
 
+RECORDED = "test_corpus_"
 OpenNotebook = Callable[..., Notebook]
 OpenPage = Callable[..., WidgetPage]
 
@@ -24,6 +27,47 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     Playwright's loop stays current in this thread once it was started, and no other can run then.
     """
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Say what the tests of recordings could not see, and what they let differ on purpose."""
+    modules = recorded_modules(terminalreporter)
+    if not modules:
+        return
+    terminalreporter.section("recordings")
+    if not CORPUS.is_dir():
+        terminalreporter.line(
+            "ABSENT: no recording was read, there is no shared/corpus beside the checkout."
+        )
+        return
+    lines = [line for module in modules for line in differences(module)]
+    terminalreporter.line(
+        f"{len(lines)} answers are read otherwise than by their library, on purpose:"
+    )
+    for line in lines:
+        terminalreporter.line(line)
+
+
+def recorded_modules(reporter: pytest.TerminalReporter) -> list[str]:
+    """Return the names of the modules with tests of recordings that took part in this run."""
+    reports = [
+        each for kind in ("passed", "failed", "skipped") for each in reporter.getreports(kind)
+    ]
+    paths = {each.nodeid.partition("::")[0] for each in reports}
+    return sorted(name for name in map(module_name, paths) if name.startswith(f"tests.{RECORDED}"))
+
+
+def module_name(path: str) -> str:
+    return path.removesuffix(".py").replace("/", ".")
+
+
+def differences(module: str) -> list[str]:
+    """Return a line for each recording that a module lets differ, with the reason."""
+    wire = module.partition(RECORDED)[2]
+    table = getattr(import_module(module), "DIFFERENCES", {})
+    return [f"{wire} {case} {field}: {why}" for (case, field), why in table.items()]
 
 
 @pytest.fixture(scope="session")
