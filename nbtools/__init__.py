@@ -106,11 +106,16 @@ _LAZY = {
     "use_prices": "nbtools.cost",
 }
 
+_MODULES = frozenset({"errors", "providers", "testing", "tools"})
+"""Public modules, which `import nbtools` alone makes reachable."""
+
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used."""
     if name in _LAZY:
         return getattr(import_module(_LAZY[name]), name)
+    if name in _MODULES:
+        return import_module(f"nbtools.{name}")
     raise AttributeError(f"module 'nbtools' has no attribute {name!r}")
 
 

@@ -72,8 +72,9 @@ def _fields(rule: Rule) -> dict[str, Any]:
 
 
 def _preview(session: Session, rule: Rule, tool: Tool, command: cmd.Allow) -> AllowPreview:
-    mark = digest(tool.name, {**encode(rule), "minutes": command.minutes, "call": command.call})
-    return {"mark": mark, "lines": _lines(session, rule, tool, command.minutes)}
+    lines = _lines(session, rule, tool, command.minutes)
+    asked = {"minutes": command.minutes, "call": command.call, "lines": lines}
+    return {"mark": digest(tool.name, {**encode(rule), **asked}), "lines": lines}
 
 
 def _lines(session: Session, rule: Rule, tool: Tool, minutes: int | None) -> list[str]:

@@ -25,6 +25,7 @@ from nbtools.events import (
     TextDelta,
 )
 from nbtools.messages import ENDED_WELL, Finish, Part, Reasoning, Text, ToolCall, Usage
+from nbtools.plain import clean_text
 
 
 class Assembly:
@@ -134,6 +135,7 @@ class Assembly:
             events.append(TextDelta(part=self._part, text=event.text))
             return
         text = self._blank + event.text if self._open is kind else event.text
+        text = clean_text(text)
         self._open, self._part, self._blank = kind, "", text
         if text.strip():
             self._part, self._blank = self._new_id(), ""
@@ -158,7 +160,7 @@ class Assembly:
         self._close()
         call = self._unique(event.id)
         self._calls[event.key] = call
-        self._add(ToolCall(id=call, tool=event.name, sealed=event.sealed), events)
+        self._add(ToolCall(id=call, tool=clean_text(event.name), sealed=event.sealed), events)
 
     def _whole(self, event: ModelPart, events: list[Event]) -> None:
         self._close()

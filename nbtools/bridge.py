@@ -228,7 +228,8 @@ class Bridge:
         self._session.flush()
         try:
             envelope = cmd.parse_command(_clean(payload))
-        except CommandError as error:
+        except (CommandError, RecursionError) as problem:
+            error = problem if isinstance(problem, CommandError) else CommandError(_TOO_DEEP)
             command_id = payload.get("id") if isinstance(payload, dict) else None
             refused = _refused(command_id if isinstance(command_id, str) else "", error)
             if refused["ack"]:
@@ -320,6 +321,9 @@ class Bridge:
         if self._on_act is None:
             raise CommandError("Nothing in Python takes what this renderer sends.")
         self._on_act(call_id, changes)
+
+
+_TOO_DEEP = "What was sent is nested too deeply to be read."
 
 
 def _clean(value: Any) -> Any:

@@ -88,13 +88,14 @@ def dumps(value: Json) -> str:
         value: JSON, such as `plain` or `encode` gives.
 
     Returns:
-        The text, without spaces; characters beyond ASCII stay as they are.
+        The text, without spaces; characters beyond ASCII stay as they are, and half a surrogate
+        pair, which no UTF-8 holds, is replaced.
 
     Raises:
         ValueError: A number is not finite.
         TypeError: Something is no JSON.
     """
-    return _compact(value)
+    return clean_text(_compact(value))
 
 
 # Made once: `json.dumps` makes an encoder for every call with options.

@@ -150,10 +150,11 @@ class Decisions(Audited):
     def _edited(self, call: ToolCall, tool: Tool, args: Mapping[str, Json]) -> ToolCall:
         """Put other arguments in the place of those that the model proposed, which are kept."""
         checked = self.settings.variables.check(tool, args)
-        if checked == call.args:
+        mark = digest(tool.name, checked)
+        if mark == call.digest:  # by what is written: to Python, False is 0 and 1 is 1.0
             return call
         proposed = call.proposed or call.args
-        return replace(call, args=checked, proposed=proposed, digest=digest(tool.name, checked))
+        return replace(call, args=checked, proposed=proposed, digest=mark)
 
     def _do(self, move: Move) -> None:
         if isinstance(move, Recheck):

@@ -78,7 +78,9 @@ async def run(
             return await _settled(call, value, settings, sink, opened)
     except (KeyboardInterrupt, SystemExit, Ended) as error:
         cause = error.cause if isinstance(error, Ended) else error
-        return ended(call, "cancelled", f"It was ended by {type(cause).__name__}.")
+        if isinstance(cause, KeyboardInterrupt):
+            return ended(call, "cancelled", "It was interrupted.")
+        return raised(call, tool, cause)  # its own exit is a failure, and nobody's decision
     except BrokenExecutor:
         return ended(call, "interrupted", "The process that ran it died.")
     except BaseException as error:

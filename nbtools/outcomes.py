@@ -56,6 +56,11 @@ def sentence(outcome: Outcome, reason: str = "") -> str:
     return text.strip()
 
 
+def refused_by_rule(reason: str = "") -> str:
+    """Say to the model that a rule refused a call, which no person has seen."""
+    return f"A rule of this chat refuses this call, so it was not run. {reason}".strip()
+
+
 def ended_at_limit(reason: str) -> str:
     """Say to the model that a call was ended while it ran, because a limit was reached."""
     return f"The call was ended, because a limit was reached: {reason} It may have done part of it."

@@ -19,6 +19,7 @@ from nbtools import events as ev
 from nbtools.executors import Engine, abandoned
 from nbtools.messages import Conversation, Message, Notice, ToolCall
 from nbtools.partial import PartialJson
+from nbtools.plain import clean_text
 from nbtools.reducer import calls_of, reduce
 from nbtools.results import Results
 from nbtools.tools.failure import explain
@@ -202,7 +203,7 @@ def _joined(deltas: list[ev.TextDelta | ev.ArgsDelta]) -> list[ev.TextDelta | ev
     """Join neighbours of one part, so that a flush reduces once a part and not once a token."""
     joined: list[ev.TextDelta | ev.ArgsDelta] = []
     for key, group in itertools.groupby(deltas, _target):
-        text = "".join(delta.text for delta in group)
+        text = clean_text("".join(delta.text for delta in group))
         kind, target = key
         joined.append(
             kind(part=target, text=text) if kind is ev.TextDelta else kind(call=target, text=text)

@@ -15,6 +15,16 @@ from typing import Any, Protocol
 from nbtools import events as ev
 from nbtools import previews
 from nbtools.assembly import Assembly
+from nbtools.checks import (
+    SECONDS,
+    Check,
+    approval_policy,
+    expect_all,
+    function_or_none,
+    optional,
+    text,
+    whole,
+)
 from nbtools.codec import digest, dumps, plain
 from nbtools.endings import ended
 from nbtools.errors import InvalidArguments, ProviderError, StreamError
@@ -29,7 +39,7 @@ from nbtools.messages import (
     Request,
     ToolCall,
 )
-from nbtools.outcomes import sentence
+from nbtools.outcomes import refused_by_rule
 from nbtools.partial import parse_arguments
 from nbtools.privacy import Privacy
 from nbtools.providers import Provider
@@ -83,7 +93,21 @@ class Settings:
     variables: Variables = field(default_factory=Variables)
 
     def __post_init__(self) -> None:
+        expect_all(self, _CHECKS)
         self.provider.check([tool.spec for tool in self.tools.values()])
+
+
+_CHECKS: Mapping[str, Check] = {
+    "system": (text, "a text, or None"),
+    "approval": (approval_policy, "True, False, None or a function of the call"),
+    "on_tool_call": (function_or_none, "a function of the call and its context, or None"),
+    "max_roundtrips": (whole(0), "a whole number of 0 or more"),
+    "max_parallel": (whole(1), "a whole number of 1 or more"),
+    "limits": (lambda value: isinstance(value, Limits), "nbtools.Limits, or None"),
+    "context_limit": optional((whole(1), "a whole number of tokens of 1 or more")),
+    "context_turns": optional((whole(0), "a whole number of 0 or more")),
+    "approval_timeout": optional(SECONDS),
+}
 
 
 async def request(
@@ -282,7 +306,7 @@ def refused(call: ToolCall, rule: Rule) -> ev.CallEnded:
     """End a call that a rule refuses."""
     reason = f"A rule refuses it. {rule.reason}".strip()
     declined = replace(ended(call, "declined", reason), args=call.args)
-    return replace(declined, told=sentence("declined", reason), decision=ruled(rule))
+    return replace(declined, told=refused_by_rule(rule.reason), decision=ruled(rule))
 
 
 def let_run(

@@ -46,8 +46,12 @@ def save(path: Path, conversation: Conversation, fingerprints: Mapping[str, str]
         "conversation": encode(conversation, saved=True),
     }
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    beside.write_text(dumps(written), encoding="utf-8")
-    beside.replace(path)
+    try:
+        beside.write_text(dumps(written), encoding="utf-8")
+        beside.replace(path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
 
 
 def load(path: Path, fingerprints: Mapping[str, str]) -> Conversation:
@@ -66,7 +70,7 @@ def load(path: Path, fingerprints: Mapping[str, str]) -> Conversation:
     """
     try:
         written = json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"{path.name!r} is not a saved chat: {error}") from error
     if not isinstance(written, dict) or written.get("nbtools") != FORMAT:
         raise ValueError(f"{path.name!r} is not a saved chat of format {FORMAT}.")
@@ -120,7 +124,7 @@ def _settle_part(part: Part, same: set[str], *, readable: bool) -> Part:
         return part
     ends: Mapping[str, Outcome] = {"streaming": "incomplete", "running": "interrupted"}
     outcome = ends.get(part.state) if readable else "incomplete"
-    if outcome is None and part.tool in same:
+    if outcome is None and part.tool in same and part.waiting:
         return part
     reason = "" if outcome else f"{part.tool!r} is not among the tools, or has changed."
     return _ended(part, outcome or "unknown", reason)

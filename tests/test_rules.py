@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import nbtools as nb
 from nbtools import rulebook, rules
 from nbtools.messages import Decision, ToolCall
-from nbtools.outcomes import sentence
+from nbtools.outcomes import refused_by_rule, sentence
 from nbtools.rules import Rule
 from nbtools.testing import call
 from nbtools.tools import collect
@@ -92,6 +92,10 @@ ODD: list[tuple[dict[str, Any], str]] = [
     ({"decision": "permit"}, "decision is 'permit'; expected ask or allow or refuse."),
     ({"scope": "world"}, "scope is 'world'; expected call or chat or notebook."),
     ({"tool": ""}, "tool is ''; expected a name."),
+    ({"until": "soon"}, "until is 'soon'; expected seconds since 1970, or None."),
+    ({"until": float("nan")}, "until is nan; expected seconds since 1970, or None."),
+    ({"when": 5}, "when is 5; expected conditions by argument, or None."),
+    ({"only": "yes"}, "only is 'yes'; expected True or False."),
     ({"when": {"x": {}}}, "The condition on 'x' is empty"),
     ({"when": {"x": {"maximun": 5}}}, "a condition on 'x' is 'maximun'; expected const or enum"),
     ({"when": {"x": {"maximum": "5"}}}, "'maximum' of 'x' is '5'; expected a number."),
@@ -236,7 +240,7 @@ async def test_a_refused_call_is_declined_by_the_rule_and_the_model_is_told_why(
     assert known.decision == Decision(
         approved=False, by="rule", rule=made.id, reason="Never force."
     )
-    assert known.told == sentence("declined", "A rule refuses it. Never force.")
+    assert known.told == refused_by_rule("Never force.")
 
 
 async def test_a_person_cannot_approve_what_a_rule_refuses() -> None:

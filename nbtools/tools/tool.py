@@ -253,7 +253,7 @@ class Tool:
             given: object = parse(thaw(dict(args)))
         except InvalidArguments:
             raise
-        except Exception as problem:
+        except BaseException as problem:  # the user's own code may even try to exit
             raise InvalidArguments(
                 f"The arguments of {self.name!r} could not be read: {explain(problem, self.errors)}"
             ) from problem
