@@ -121,6 +121,28 @@ def test_nbconvert_shows_the_transcript_without_a_network(saved, state, lab, bro
     tab.page.context.close()
 
 
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "out = ipywidgets.Output()\nwith out: display(chat)\nout",
+        "ipywidgets.interact(lambda n: display(chat), n=(0, 3));",
+    ],
+)
+def test_a_chat_in_an_output_widget_is_shown_and_its_transcript_is_not(shown, notebook):
+    """The outer output holds the view and the transcript; only that of the transcript goes."""
+    notebook.run(SETUP + TOOLS)
+    cell = notebook.run(f"import ipywidgets\nchat = nb.Chat(Scripted('Hello.'))\n{shown}")
+    chat = ChatView(cell.area)
+    chat.say("hi")
+    expect(chat.answers.last).to_contain_text("Hello.")
+    expect(chat.answers.last).to_be_visible()
+    assert cell.area.locator(".nbt-static").count() == 1
+    expect(cell.area.locator(".nbt-static")).to_be_hidden()
+    expect(
+        cell.area.locator(".jp-OutputArea-child:has(> .jp-OutputArea-output.jp-RenderedHTML)")
+    ).to_be_hidden()
+
+
 def test_an_exported_page_stands_alone_and_runs_nothing_of_what_was_said(
     notebook, browser: Browser
 ):

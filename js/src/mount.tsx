@@ -69,6 +69,8 @@ export function hideSibling(chat: string): () => void {
 function siblingSheet(chat: string): CSSStyleSheet {
   const name = `.nbt-static-${chat}`;
   const made = new CSSStyleSheet();
-  made.replaceSync(`.jp-OutputArea-child:has(${name}), ${name} { display: none !important; }`);
+  // A chat shown in an Output widget lies in two outputs: the outer one holds the view as well.
+  const innermost = `.jp-OutputArea-child:has(${name}):not(:has(.jp-OutputArea-child ${name}))`;
+  made.replaceSync(`${innermost}, ${name} { display: none !important; }`);
   return made;
 }
