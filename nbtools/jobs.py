@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future
 from typing import Any, overload
 
-from nbtools.errors import IllegalMove
+from nbtools.errors import IllegalMove, NbtoolsError
 from nbtools.messages import Job, JobState, Outcome, Progress
 from nbtools.reducer import find_job
 from nbtools.session import Session
@@ -23,8 +23,15 @@ class JobHandle:
 
     @property
     def job(self) -> Job:
-        """The job as it is now, frozen."""
-        return find_job(self._session.conversation, self.id)
+        """The job as it is now, frozen.
+
+        Raises:
+            NbtoolsError: It was cleared.
+        """
+        try:
+            return find_job(self._session.conversation, self.id)
+        except IllegalMove:
+            raise NbtoolsError(f"The job {self.id!r} was cleared from the chat.") from None
 
     @property
     def call(self) -> CallHandle:
@@ -67,8 +74,9 @@ class JobHandle:
 
         Raises:
             AlreadyDecided: It is over.
+            NbtoolsError: It was cleared.
         """
-        on_engine(self._session, lambda: self._session.background.cancel(self.id))
+        on_engine(self._session, lambda: self._session.background.cancel(self.job.id))
 
     def __await__(self) -> Generator[Any, None, JobHandle]:
         """Wait until it is over; cancelling the wait leaves it running."""
@@ -94,11 +102,14 @@ class JobHandle:
     def _is_over(self) -> bool:
         try:
             return self.state != "running"
-        except IllegalMove:  # its message is gone
+        except NbtoolsError:  # it was cleared
             return True
 
     def __repr__(self) -> str:
-        job = self.job
+        try:
+            job = self.job
+        except NbtoolsError:
+            return f"<{self.id} cleared>"
         return f"<{self.id} of {job.tool}: {job.outcome or job.state}>"
 
 

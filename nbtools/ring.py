@@ -20,6 +20,7 @@ from nbtools import events as ev
 from nbtools.assembly import Assembly
 from nbtools.background import Background
 from nbtools.budget import Budget
+from nbtools.callers import calling
 from nbtools.errors import ProviderError
 from nbtools.executors import Engine, Slots, Stopwatch
 from nbtools.gathering import Gathering
@@ -324,7 +325,9 @@ class Ring(Record):
                 self._settle(self.background.begin(call, tool))
             elif call.state == "running":
                 ask = functools.partial(self.questions.ask, call_id)
-                self._settle(await execution.run(call, self.settings, emit, self, ask))
+                with calling(self, call_id):
+                    end = await execution.run(call, self.settings, emit, self, ask)
+                self._settle(end)
 
     def _settle(self, event: ev.CallWaiting | ev.CallStarted | ev.CallEnded) -> None:
         """Take in how a call goes on, unless something ended it meanwhile."""

@@ -7,9 +7,10 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar, overload
 
+from nbtools.callers import caller
 from nbtools.commands import Verdict
 from nbtools.cost import Cost, prices
-from nbtools.errors import ProviderError
+from nbtools.errors import IllegalMove, NbtoolsError, ProviderError
 from nbtools.messages import (
     ENDED_WELL,
     Conversation,
@@ -52,7 +53,8 @@ class Turn:
 
     The action has taken effect already, awaited or not. Awaiting returns when the chat has
     answered, waits for a person, or failed, and raises the provider's error; it never waits for a
-    click. Cancelling the wait (an interrupted cell) stops the chat.
+    click. Cancelling the wait (an interrupted cell) stops the chat. A tool cannot await a turn of its
+    own chat, which waits for the tool: that raises `NbtoolsError`, and the action stands.
 
     Args:
         session: The conversation.
@@ -168,18 +170,42 @@ class Turn:
         return self._wait().__await__()
 
     async def _wait(self) -> Turn:
+        self._expect_end()
         try:
             # Shielded: another wait for this turn goes on, and `done` keeps its meaning.
             await asyncio.shield(asyncio.wrap_future(self._rested))
         except (asyncio.CancelledError, KeyboardInterrupt):
-            self._session.engine.post(self._session.stop)
+            if not caller(self._session):  # a call that was cancelled ends alone
+                self._session.engine.post(self._session.stop)
             raise
         if (fault := self.fault()) is not None:
             raise fault
         return self
 
+    def _expect_end(self) -> None:
+        """Raise where the wait would never end: the turn waits for the call that awaits it."""
+        calls = {call.id: call for call in self._session.calls()}
+        call = calls.get(caller(self._session))
+        if not self.done and call is not None and call.state == "running":
+            raise NbtoolsError(
+                f"This turn waits for the tool that awaits it ({call.tool!r}); do not await it "
+                "here. What it was to do is done."
+            )
+
     def __repr__(self) -> str:
         return f"<Turn {self.status}: {self.text[:60]!r}, {len(self.calls)} calls>"
+
+
+def kept_call(session: Session, call_id: str) -> ToolCall:
+    """Return a call that a handle names.
+
+    Raises:
+        NbtoolsError: It was cleared.
+    """
+    try:
+        return find_call(session.conversation, call_id)
+    except IllegalMove:
+        raise NbtoolsError(f"The call {call_id!r} was cleared from the chat.") from None
 
 
 class CallHandle:
@@ -191,8 +217,12 @@ class CallHandle:
 
     @property
     def call(self) -> ToolCall:
-        """The call as it is now, frozen."""
-        return find_call(self._session.conversation, self.id)
+        """The call as it is now, frozen.
+
+        Raises:
+            NbtoolsError: It was cleared.
+        """
+        return kept_call(self._session, self.id)
 
     @property
     def tool(self) -> str:
@@ -303,12 +333,19 @@ class CallHandle:
         return self._act(lambda: self._session.rerun(self.id, args))
 
     def _act(self, action: Callable[[], object]) -> Turn:
-        return Turn(self._session, action)
+        def act() -> None:
+            kept_call(self._session, self.id)
+            action()
+
+        return Turn(self._session, act)
 
     def __repr__(self) -> str:
-        call = self.call
+        try:
+            call = self.call
+        except NbtoolsError:
+            return f"<call {self.id!r} cleared>"
         state = " ".join(filter(None, (call.state, call.waiting or call.outcome)))
-        return f"<call {self.id!r} {call.tool}({dict(self.args)}) {state}>"
+        return f"<call {self.id!r} {call.tool}({dict(call.args or {})}) {state}>"
 
 
 class Calls(Sequence[CallHandle]):
@@ -341,7 +378,8 @@ class Calls(Sequence[CallHandle]):
     @property
     def pending(self) -> Calls:
         """Those that wait for a person."""
-        return Calls(self._session, [call.id for call in self if call.state == "pending"])
+        waiting = {call.id for call in self._session.calls() if call.state == "pending"}
+        return Calls(self._session, [call_id for call_id in self._ids if call_id in waiting])
 
     def approve(self) -> Turn:
         """Let those run that wait for approval: all of them, or none where one cannot.
@@ -357,7 +395,7 @@ class Calls(Sequence[CallHandle]):
 
     def _decide(self, *, approved: bool, reason: str = "") -> Turn:
         def act() -> None:
-            found = [find_call(self._session.conversation, call_id) for call_id in self._ids]
+            found = [kept_call(self._session, call_id) for call_id in self._ids]
             verdicts = [
                 Verdict(
                     call=call.id,

@@ -242,6 +242,62 @@ async def test_python_approves_with_edited_arguments():
     assert known.decision.by == "python"
 
 
+@pytest.mark.parametrize("threaded", [False, True])
+async def test_a_tool_that_awaits_a_turn_of_its_own_chat_is_told_so_and_the_effect_stands(
+    threaded: bool,
+):
+    async def approve_other() -> None:
+        await chat.calls["k-2"].approve()
+
+    @nb.tool(name="approver")
+    async def approver() -> None:
+        """Approve what waits."""
+        await approve_other()
+
+    @nb.tool(name="approver")
+    def threaded_approver() -> None:
+        """Approve what waits, from a loop of its own."""
+        asyncio.run(approve_other())
+
+    ran: list[str] = []
+    tools = [threaded_approver if threaded else approver, *tools_that_ran(ran)]
+    replies = [call("wipe_cache", id="k-2"), call("approver", id="k-1")]
+    chat = chat_of(replies, "Done.", tools=tools)
+    async with asyncio.timeout(20):
+        turn = await chat.send("Go")
+    assert (turn.calls["k-1"].outcome, turn.calls["k-2"].outcome) == ("failed", "ok")
+    assert turn.calls["k-1"].error.endswith(
+        "This turn waits for the tool that awaits it ('approver'); do not await it here. "
+        "What it was to do is done."
+    )
+
+
+async def test_a_tool_that_ends_its_own_call_leaves_the_turn_going_on():
+    @nb.tool
+    async def give_up() -> None:
+        """End itself."""
+        await chat.calls["k-1"].cancel()
+
+    chat = chat_of([call("give_up", id="k-1")], "Then not.", tools=[give_up])
+    async with asyncio.timeout(20):
+        turn = await chat.send("Go")
+    assert (turn.calls["k-1"].outcome, turn.text) == ("cancelled", "Then not.")
+
+
+async def test_a_tool_awaits_a_turn_of_another_chat():
+    other = chat_of("From the other.")
+
+    @nb.tool
+    async def consult() -> str:
+        """Ask another chat."""
+        return (await other.send("What do you say?")).text
+
+    chat = chat_of([call("consult", id="k-1")], "Done.", tools=[consult])
+    async with asyncio.timeout(20):
+        turn = await chat.send("Go")
+    assert turn.calls["k-1"].result == "From the other."
+
+
 async def test_the_result_of_a_call_that_waits_for_one_is_given_from_python():
     ask = nb.Tool("ask", "Ask.", {"type": "object", "properties": {}})
     model = Strict([call("ask", id="k-1"), call("ask", id="k-2")], "Thanks.")
@@ -406,6 +462,18 @@ async def test_clear_closes_what_is_open_and_empties_the_chat():
     assert (chat.messages, chat.status, len(chat.calls)) == ((), "ready", 0)
     assert seen[-1].outcome == "cancelled"
     assert (await chat.send("Hi")).text == "Hello."
+
+
+async def test_a_handle_of_a_call_that_was_cleared_says_so():
+    chat = chat_of([call("wipe_cache", id="k-1")], tools=tools_that_ran([]))
+    turn = await chat.send("Wipe it")
+    calls, known = turn.calls, turn.calls[0]
+    chat.clear()
+    assert (repr(known), repr(calls)) == ("<call 'k-1' cleared>", "[<call 'k-1' cleared>]")
+    assert len(calls.pending) == 0
+    for use in (lambda: known.state, known.approve, known.cancel, known.rerun, calls.approve):
+        with pytest.raises(nb.NbtoolsError, match=r"^The call 'k-1' was cleared from the chat\.$"):
+            use()
 
 
 async def test_the_conversation_cannot_be_changed_in_place():

@@ -328,6 +328,21 @@ async def test_jobs_are_seen_awaited_and_found_by_id():
     chat.close()
 
 
+async def test_a_handle_of_a_job_that_was_cleared_says_so():
+    chat, gate = chat_with([call("fit", {"n": 1})], "It runs.")
+    await chat.send("Go")
+    job = chat.jobs[0]
+    chat.clear()
+    assert repr(job) == "<job-1 cleared>"
+    with pytest.raises(nb.NbtoolsError, match=r"^The job 'job-1' was cleared from the chat\.$"):
+        _ = job.state
+    with pytest.raises(nb.NbtoolsError, match="'job-1' was cleared"):
+        job.cancel()
+    assert await job is job
+    gate.set()
+    chat.close()
+
+
 async def test_closing_a_chat_ends_its_jobs():
     chat, gate = chat_with([call("fit", {"n": 1})], "It runs.")
     await chat.send("Go")
