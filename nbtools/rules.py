@@ -24,6 +24,7 @@ from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import Any, Literal, get_args
 
+from nbtools.checks import Check, expect_all, flag, number, optional, text
 from nbtools.codec import decode, dumps, encode
 from nbtools.frozen import freeze
 from nbtools.messages import Json
@@ -60,10 +61,19 @@ class Rule:
         _expect(self.decision in get_args(Ruling), "decision", self.decision, get_args(Ruling))
         _expect(self.scope in get_args(Scope), "scope", self.scope, get_args(Scope))
         _expect(isinstance(self.tool, str) and self.tool != "", "tool", self.tool, ["a name"])
+        expect_all(self, _CHECKS)
         for name, condition in (self.when or {}).items():
             _check_condition(name, condition)
         for field in ("when", "bound"):
             object.__setattr__(self, field, freeze(getattr(self, field)))
+
+
+_CHECKS: Mapping[str, Check] = {
+    "when": optional((lambda value: isinstance(value, Mapping), "conditions by argument")),
+    "only": (flag, "True or False"),
+    "until": optional((number(0), "seconds since 1970")),
+    "reason": (text, "a text"),
+}
 
 
 def decide(

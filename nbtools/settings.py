@@ -5,7 +5,7 @@ Each wire writes them in its own terms. What a wire cannot say is left out of th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypeAlias, TypedDict
 
@@ -82,6 +82,32 @@ class SettingsFields(TypedDict, total=False):
     extra: Mapping[str, Any] | None
 
 
+def chosen(owner: str, settings: Settings | None, given: Mapping[str, Any]) -> Settings:
+    """Put single fields, as a program gives them to a provider, on top of settings.
+
+    Args:
+        owner: The class that they are given to, for the text of an error.
+        settings: What holds in general; None for nothing.
+        given: Fields of `Settings`.
+
+    Returns:
+        The settings that hold.
+
+    Raises:
+        TypeError: A field is none of `Settings`, or the settings are none.
+        ValueError: A field has a value that it cannot have.
+    """
+    if not isinstance(settings, Settings | None):
+        raise TypeError(f"{owner}: settings is {settings!r:.80}; expected nbtools.Settings.")
+    names = [field.name for field in fields(Settings)]
+    if unknown := [name for name in given if name not in names]:
+        raise TypeError(
+            f"{owner} takes no argument {unknown[0]!r}; expected one of its own, "
+            f"or of the settings {', '.join(names)}."
+        )
+    return merge(settings, Settings(**given))
+
+
 def merge(settings: Settings | None, over: Settings | None) -> Settings:
     """Put settings on top of others.
 
@@ -105,6 +131,8 @@ def merge(settings: Settings | None, over: Settings | None) -> Settings:
 
 
 def _texts(settings: Settings) -> None:
+    if not isinstance(settings.stop, Iterable):
+        raise _unfit("stop", settings.stop, "texts that are not empty")
     stop = (settings.stop,) if isinstance(settings.stop, str) else tuple(settings.stop)
     if not all(isinstance(text, str) and text for text in stop):
         raise _unfit("stop", settings.stop, "texts that are not empty")

@@ -26,6 +26,7 @@ from nbtools import display, events, page, storage, transcript
 from nbtools.asking import Approve, Asking
 from nbtools.audit import COLUMNS, Audit, Redact
 from nbtools.bridge import Bridge
+from nbtools.checks import expect, function_or_none
 from nbtools.choosing import Choosing
 from nbtools.cost import Cost, prices
 from nbtools.drawing import Drawer
@@ -69,6 +70,9 @@ BOOT = secrets.token_hex(6)
 _RESTS = (events.StatusChanged, events.MessagesRemoved)
 
 SMALL_MODULE = 65_536
+_PATH = (lambda value: isinstance(value, str | Path), "the path of a file")
+_ON_ACT = (function_or_none, "a function of the call and the changes, or None")
+
 """Characters up to which a JavaScript renderer is saved with the notebook."""
 
 
@@ -111,7 +115,8 @@ class Chat(anywidget.AnyWidget):
 
     Raises:
         ToolDefinitionError: A tool cannot be described; the text names it.
-        ValueError: There is no such model; the text names those there are.
+        ValueError: There is no such model, and the text names those there are; or an argument
+            cannot be what it is, and the text says what is expected.
     """
 
     assets = traitlets.Instance(Runtime).tag(sync=True, **ipywidgets.widget_serialization)
@@ -150,17 +155,17 @@ class Chat(anywidget.AnyWidget):
             provider=provider,
             tools=collect(offered),
             offered=offered,
-            system=system or "",
+            system="" if system is None else system,
             context=context,
             approval=approval,
             on_tool_call=on_tool_call,
-            max_roundtrips=_count("max_roundtrips", max_roundtrips),
-            max_parallel=_count("max_parallel", max_parallel, least=1),
-            limits=limits or Limits(),
+            max_roundtrips=max_roundtrips,
+            max_parallel=max_parallel,
+            limits=Limits() if limits is None else limits,
             auto_send=auto_send_tool_results,
             context_limit=context_limit,
-            context_turns=None if context_turns is None else _count("context_turns", context_turns),
-            approval_timeout=_seconds("approval_timeout", approval_timeout),
+            context_turns=context_turns,
+            approval_timeout=approval_timeout,
             variables=Variables(display.user_names),
         )
         self._id = secrets.token_hex(6)
@@ -168,6 +173,7 @@ class Chat(anywidget.AnyWidget):
         self._session = Session(settings, engine(), conversation)
         self._registry = Registry(settings.tools)
         self._on_act = on_act
+        expect("on_act", on_act, _ON_ACT)
         self._hooks = on_engine(self._session, lambda: Hooks(self._session))
         self._autosave(autosave)
         file = None if audit is None else _in_folder("audit", audit)
@@ -558,7 +564,7 @@ class Chat(anywidget.AnyWidget):
 
     @system.setter
     def system(self, system: str | None) -> None:
-        self._change("The instructions were changed.", system=system or "")
+        self._change("The instructions were changed.", system="" if system is None else system)
 
     def renderer(
         self,
@@ -852,24 +858,15 @@ def _fingerprints(tools: Mapping[str, Tool]) -> dict[str, str]:
 
 def _in_folder(name: str, path: str | Path) -> Path:
     file = Path(path)
+    expect(name, path, _PATH)
     if not file.parent.is_dir():
+    if file.is_dir():
+        raise ValueError(f"{name} is the folder {str(path)!r}; expected a file.")
         raise ValueError(f"{name}: there is no folder {str(file.parent)!r}.")
     return file
-
-
-def _seconds(name: str, value: float | None) -> float | None:
-    if value is not None and (type(value) not in (int, float) or value <= 0):
-        raise ValueError(f"{name} is a number of seconds above 0, or None, not {value!r}.")
-    return value
 
 
 def _names(tools: Iterable[str | Tool] | None) -> frozenset[str] | None:
     if tools is None:
         return None
     return frozenset(tool.name if isinstance(tool, Tool) else tool for tool in tools)
-
-
-def _count(name: str, value: int, least: int = 0) -> int:
-    if type(value) is not int or value < least:
-        raise ValueError(f"{name} is a whole number of {least} or more, not {value!r}.")
-    return value

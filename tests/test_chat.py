@@ -403,8 +403,44 @@ def test_without_a_model_the_chat_is_the_demo():
 
 @pytest.mark.parametrize("value", [-1, 1.0, "5", True, None])
 def test_the_number_of_rounds_is_a_whole_number(value: Any):
-    with pytest.raises(ValueError, match="max_roundtrips is a whole number of 0 or more, not"):
+    with pytest.raises(ValueError, match=r"max_roundtrips .* expected a whole number of 0"):
         nb.Chat(max_roundtrips=value)
+
+
+MISTAKEN: list[tuple[dict[str, Any], str]] = [
+    ({"context_limit": "a"}, "context_limit is 'a'; expected a whole number of tokens of 1"),
+    ({"context_limit": -1}, "context_limit is -1; expected a whole number of tokens of 1"),
+    ({"context_turns": 1.5}, "context_turns is 1.5; expected a whole number of 0 or more, or None"),
+    ({"approval_timeout": float("nan")}, "approval_timeout is nan; expected a number of seconds"),
+    ({"on_tool_call": 3}, "on_tool_call is 3; expected a function of the call and its context"),
+    ({"system": 3}, "system is 3; expected a text, or None."),
+    ({"approval": "yes"}, "approval is 'yes'; expected True, False, None or a function of the"),
+    ({"approval": 1}, "approval is 1; expected True, False, None or a function of the call."),
+    ({"max_parallel": 0}, "max_parallel is 0; expected a whole number of 1 or more."),
+    ({"limits": 5}, "limits is 5; expected nbtools.Limits, or None."),
+    ({"on_act": "f"}, "on_act is 'f'; expected a function of the call and the changes, or None."),
+    ({"autosave": 3}, "autosave is 3; expected the path of a file."),
+]
+
+
+@pytest.mark.parametrize(("given", "text"), MISTAKEN)
+def test_an_argument_that_cannot_be_meant_is_named_at_once(given: dict[str, Any], text: str):
+    with pytest.raises(ValueError, match="expected") as caught:
+        nb.Chat(**given)
+    assert text in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["autosave", "audit"])
+def test_a_folder_is_no_file_to_write_to(name: str, tmp_path: Path):
+    with pytest.raises(ValueError, match=rf"{name} is the folder .*; expected a file\."):
+        nb.Chat(**{name: tmp_path})  # type: ignore[arg-type]
+
+
+def test_instructions_that_are_no_text_change_nothing():
+    chat = chat_of("Hello.", system="Be brief.")
+    with pytest.raises(ValueError, match="system is 3; expected a text"):
+        chat.system = 3  # type: ignore[assignment]
+    assert chat.system == "Be brief."
 
 
 def test_a_model_that_there_is_not_is_named():

@@ -19,6 +19,7 @@ from nbtools import errors
 from nbtools.events import ModelEvent, ModelFault, ModelFinish, ModelText
 from nbtools.messages import Message, Request, Text
 from nbtools.providers import OpenAI, Provider, resolve
+from nbtools.providers.connections import Timeouts
 from nbtools.providers.secrecy import scrub, split_login
 from nbtools.providers.vendors import VENDORS, Vendor
 from nbtools.providers.waiting import back_off, stated_wait
@@ -184,6 +185,32 @@ async def test_a_vendor_whose_key_is_given_is_asked(server: ModelServer, given: 
     provider = OpenAI("m", base_url="http://api.groq.com/v1", proxy=server.url, **given)
     server.queue(text_reply("Hi"))
     assert said(await ask(provider)) == "Hi"
+
+
+MISTAKEN: list[tuple[dict[str, Any], type[Exception], str]] = [
+    ({"timeout": -1}, ValueError, "timeout is -1; expected a number of seconds above 0, Timeouts"),
+    ({"timeout": "9"}, ValueError, "timeout is '9'; expected a number of seconds above 0, Timeo"),
+    ({"proxy": "zz"}, ValueError, "proxy is 'zz'; expected an address such as 'http://host:3128'"),
+    ({"proxy": "me:secret@zz"}, ValueError, "proxy is 'zz'; expected an address such as"),
+    ({"stop": 5}, ValueError, "stop is 5; expected texts that are not empty."),
+    ({"foo": 1}, TypeError, "OpenAI takes no argument 'foo'; expected one of its own, or of the"),
+    ({"settings": 5}, TypeError, "OpenAI: settings is 5; expected nbtools.Settings."),
+]
+
+
+@pytest.mark.parametrize(("given", "kind", "text"), MISTAKEN)
+def test_an_argument_that_cannot_be_meant_is_named_at_once(
+    given: dict[str, Any], kind: type[Exception], text: str
+):
+    with pytest.raises(kind, match="expected") as caught:
+        OpenAI("m-1", **given)
+    assert text in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_time_limit_below_zero_is_named():
+    with pytest.raises(ValueError, match="idle is -1; expected a number of seconds above 0"):
+        Timeouts(idle=-1)
 
 
 async def test_a_missing_model_gets_the_names_that_there_are(server: ModelServer):

@@ -249,7 +249,7 @@ def test_a_chat_takes_limits_and_how_many_tools_execute_at_a_time():
     settings = chat._session.settings
     assert (settings.limits.calls, settings.max_parallel) == (3, 2)
     chat.close()
-    with pytest.raises(ValueError, match="max_parallel is a whole number of 1 or more, not 0"):
+    with pytest.raises(ValueError, match="max_parallel is 0; expected a whole number of 1"):
         nb.Chat(max_parallel=0)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from nbtools import errors
+from nbtools.checks import SECONDS, expect_all
 
 if TYPE_CHECKING:
     import httpx
@@ -20,7 +21,11 @@ _WRITE = 60.0
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Timeouts:
-    """How long a server may take, in seconds."""
+    """How long a server may take, in seconds.
+
+    Raises:
+        ValueError: One of them is no number above 0; the text names it.
+    """
 
     connect: float = 10.0
     """Until a connection stands."""
@@ -28,6 +33,9 @@ class Timeouts:
     """For any silence before the first word of the model; every byte ends a silence."""
     idle: float = 60.0
     """For any silence afterwards."""
+
+    def __post_init__(self) -> None:
+        expect_all(self, {"connect": SECONDS, "first": SECONDS, "idle": SECONDS})
 
 
 class Clients:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 from urllib.parse import urlsplit
 
 from nbtools import errors
+from nbtools.checks import SECONDS, expect
 from nbtools.events import ModelEvent, ModelFault
 from nbtools.messages import Json, Request
 from nbtools.providers.base import OnWait, Provider
@@ -21,7 +22,7 @@ from nbtools.providers.connections import Clients, Timeouts, connection_error, s
 from nbtools.providers.refusals import ADDRESS_HINT, models_hint, refusal
 from nbtools.providers.secrecy import scrub, split_login
 from nbtools.providers.waiting import LONGEST, RETRIES, back_off
-from nbtools.settings import Settings, SettingsFields, merge
+from nbtools.settings import Settings, SettingsFields, chosen, merge
 
 if TYPE_CHECKING:
     import httpx
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 _HEADERS = {"content-type": "application/json", "accept": "text/event-stream, application/json"}
 _KEY_HEADERS = frozenset({"authorization", "api-key", "x-api-key", "x-goog-api-key"})
 _MODELS = 5.0
+_PROXIES = frozenset({"http", "https", "socks5", "socks5h"})
+_PROXY = "an address such as 'http://host:3128', or None"
 _NEAR = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -91,9 +94,9 @@ class HttpProvider(Provider):
         self._query = mark + query
         self._api_key = api_key
         self._headers = {name.lower(): value for name, value in (headers or {}).items()}
-        self.settings: Settings = merge(settings or Settings(), Settings(**fields))
+        self.settings: Settings = chosen(type(self).__name__, settings, fields)
         self._timeouts = _timeouts(timeout)
-        self._proxy = proxy
+        self._proxy = _proxy(proxy)
         self._direct = proxy is None and parts.hostname in _NEAR
         self._clients = Clients(
             client, connect=self._timeouts.connect, proxy=proxy, direct=self._direct
@@ -290,7 +293,21 @@ class HttpProvider(Provider):
 def _timeouts(given: float | Timeouts | None) -> Timeouts:
     if given is None:
         return Timeouts()
-    return given if isinstance(given, Timeouts) else Timeouts(first=given, idle=given)
+    if isinstance(given, Timeouts):
+        return given
+    expect("timeout", given, (SECONDS[0], f"{SECONDS[1]}, Timeouts or None"))
+    return Timeouts(first=given, idle=given)
+
+
+def _proxy(given: str | None) -> str | None:
+    if given is None:
+        return None
+    expect("proxy", given, (lambda value: isinstance(value, str), _PROXY))
+    parts = urlsplit(given.strip())
+    fits = parts.scheme in _PROXIES and bool(parts.hostname)
+    shown = given.strip().rpartition("@")[2]  # a login may stand before it
+    expect("proxy", shown, (lambda _: fits, _PROXY))
+    return given
 
 
 async def _content(response: httpx.Response, seconds: float) -> bytes:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any, Literal, TypeAlias, TypedDict
 
+from nbtools.checks import Check, approval_policy, flag, function_or_none, number, whole
 from nbtools.errors import ToolDefinitionError
 from nbtools.executors import Remote
 
@@ -41,29 +42,6 @@ class ToolSettings(TypedDict, total=False):
     on_done: OnDone
 
 
-Check: TypeAlias = tuple[Callable[[Any], bool], str]
-
-
-def _number(least: float, *, above: bool = False) -> Callable[[Any], bool]:
-    def fits(value: Any) -> bool:
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        return number and (value > least if above else value >= least)
-
-    return fits
-
-
-def _whole(least: int) -> Callable[[Any], bool]:
-    return lambda value: type(value) is int and value >= least
-
-
-def _flag(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
-def _function_or_none(value: Any) -> bool:
-    return value is None or callable(value)
-
-
 def _exceptions(value: Any) -> bool:
     return isinstance(value, tuple) and all(
         isinstance(each, type) and issubclass(each, Exception) for each in value
@@ -72,13 +50,13 @@ def _exceptions(value: Any) -> bool:
 
 _CHECKS: Mapping[str, Check] = {
     "approval": (
-        lambda value: _function_or_none(value) or _flag(value),
+        approval_policy,
         "True, False, None or a function",
     ),
-    "destructive": (_flag, "True or False"),
-    "idempotent": (_flag, "True or False"),
+    "destructive": (flag, "True or False"),
+    "idempotent": (flag, "True or False"),
     "timeout": (
-        lambda value: value is None or _number(0, above=True)(value),
+        lambda value: value is None or number(0, above=True)(value),
         "seconds above 0, or None",
     ),
     "thread": (lambda value: value in ("worker", "main"), "'worker' or 'main'"),
@@ -87,15 +65,15 @@ _CHECKS: Mapping[str, Check] = {
         "a concurrent.futures.Executor, 'process' or None",
     ),
     "max_parallel": (
-        lambda value: value is None or _whole(1)(value),
+        lambda value: value is None or whole(1)(value),
         "a whole number of 1 or more, or None",
     ),
-    "retries": (_whole(0), "a whole number of 0 or more"),
+    "retries": (whole(0), "a whole number of 0 or more"),
     "retry_on": (_exceptions, "a tuple of exception classes"),
-    "backoff": (_number(0), "seconds from 0"),
+    "backoff": (number(0), "seconds from 0"),
     "errors": (lambda value: value in ("message", "generic"), "'message' or 'generic'"),
-    "parse": (_function_or_none, "a function of the arguments, or None"),
-    "background": (_flag, "True or False"),
+    "parse": (function_or_none, "a function of the arguments, or None"),
+    "background": (flag, "True or False"),
     "on_done": (lambda value: value in ("note", "continue"), "'note' or 'continue'"),
 }
 
