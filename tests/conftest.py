@@ -7,7 +7,7 @@ from contextlib import suppress
 from importlib import import_module
 
 import pytest
-from playwright.sync_api import Browser, Error, sync_playwright
+from playwright.sync_api import Browser, Error, expect, sync_playwright
 
 from tests.lab import browser as browsers
 from tests.lab.kernels import NEWEST
@@ -17,6 +17,8 @@ from tests.lab.server import LabServer
 from tests.recordings import CORPUS
 
 RECORDED = "test_corpus_"
+expect.set_options(timeout=20_000)  # two busy cores may need longer than the usual five seconds
+
 OpenNotebook = Callable[..., Notebook]
 OpenPage = Callable[..., WidgetPage]
 
