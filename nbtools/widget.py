@@ -47,6 +47,7 @@ from nbtools.jobs import Jobs
 from nbtools.limits import Limits
 from nbtools.messages import Conversation, File, Message, Part, Status, Usage
 from nbtools.pace import Pace
+from nbtools.plain import clean_text
 from nbtools.privacy import ColumnPolicy, check_columns
 from nbtools.providers import Provider, resolve
 from nbtools.providers.sealing import left_behind
@@ -69,10 +70,10 @@ BOOT = secrets.token_hex(6)
 
 _RESTS = (events.StatusChanged, events.MessagesRemoved)
 
-SMALL_MODULE = 65_536
 _PATH = (lambda value: isinstance(value, str | Path), "the path of a file")
 _ON_ACT = (function_or_none, "a function of the call and the changes, or None")
 
+SMALL_MODULE = 65_536
 """Characters up to which a JavaScript renderer is saved with the notebook."""
 
 
@@ -172,8 +173,8 @@ class Chat(anywidget.AnyWidget):
         self._widget = secrets.token_hex(16)  # chosen here: the first state names it already
         self._session = Session(settings, engine(), conversation)
         self._registry = Registry(settings.tools)
-        self._on_act = on_act
         expect("on_act", on_act, _ON_ACT)
+        self._on_act = on_act
         self._hooks = on_engine(self._session, lambda: Hooks(self._session))
         self._autosave(autosave)
         file = None if audit is None else _in_folder("audit", audit)
@@ -182,14 +183,14 @@ class Chat(anywidget.AnyWidget):
         self._bridge = on_engine(self._session, self._build_bridge)
         self._choosing.on_change = self._bridge.refresh
         self._drawer = on_engine(self._session, lambda: Drawer(self._session, self._registry))
+        self._ended = False
+        self._displayed = False
         runtime = shared_runtime()
         super().__init__(model_id=self._widget, assets=runtime, version=version_of(runtime.code))
         self.on_msg(_handle_message)
         on_engine(self._session, self._publish_renderers)
         if conversation is not None:
             on_engine(self._session, self._session.take_up)
-        self._ended = False
-        self._displayed = False
         _close_earlier(self)
 
     # --- the face: talking --------------------------------------------------------------------
@@ -640,7 +641,7 @@ class Chat(anywidget.AnyWidget):
         written, conversation = Path(path), self.conversation
         snapshot = self._bridge.snapshot(conversation)
         shown = page.render(conversation, snapshot, self._bridge.assets(), runtime_code())
-        written.write_text(shown, encoding="utf-8")
+        written.write_text(clean_text(shown), encoding="utf-8")
         return written
 
     def close(self) -> None:
@@ -857,11 +858,11 @@ def _fingerprints(tools: Mapping[str, Tool]) -> dict[str, str]:
 
 
 def _in_folder(name: str, path: str | Path) -> Path:
-    file = Path(path)
     expect(name, path, _PATH)
-    if not file.parent.is_dir():
+    file = Path(path)
     if file.is_dir():
         raise ValueError(f"{name} is the folder {str(path)!r}; expected a file.")
+    if not file.parent.is_dir():
         raise ValueError(f"{name}: there is no folder {str(file.parent)!r}.")
     return file
 
