@@ -29,6 +29,28 @@ No text here ever holds a key, a header, or the query of an address.
 from __future__ import annotations
 
 
+_CLOSED = (".", "!", "?", "…")
+
+
+def sentences(*texts: str) -> str:
+    """Join texts so that they read as sentences, whether or not a full stop ends each.
+
+    Args:
+        texts: What a server said, and what we add; a single text stays as it is.
+
+    Returns:
+        One text; each part of it is closed where another follows or went before.
+    """
+    said = [each for text in texts if (each := text.strip())]
+    if len(said) < 2:
+        return "".join(said)
+    return " ".join(each if _is_closed(each) else f"{each}." for each in said)
+
+
+def _is_closed(text: str) -> bool:
+    return text.rstrip("\"'”’»)]}").endswith(_CLOSED)
+
+
 class NbtoolsError(Exception):
     """The root of every error that nbtools raises on purpose."""
 
@@ -63,7 +85,7 @@ class ProviderError(NbtoolsError):
         self.wait = wait
 
     def __str__(self) -> str:
-        return f"{self.text} {self.hint}".strip()
+        return sentences(self.text, self.hint)
 
 
 class ConnectionError(ProviderError):  # noqa: A001 - the field's own word, always used qualified

@@ -16,7 +16,7 @@ from tests.stage import Page
 
 
 @nb.tool(approval=True)
-def configure(opts: dict[str, Any], v: int | bool | float = 0) -> str:
+def configure(opts: dict[str, Any], v: Any = 0) -> str:
     """Configure."""
     return repr((opts, v))
 
@@ -34,7 +34,8 @@ async def test_an_edit_that_python_calls_equal_is_an_edit():
 async def test_arguments_nested_too_deeply_are_refused_with_an_answer():
     page = Page(Scripted([call("configure", {"opts": {}})], "ok"), tools=[configure])
     await page.say("x")
-    waiting, deep = page.calls[0], []
+    waiting = page.calls[0]
+    deep: list[Any] = []
     for _ in range(600):
         deep = [deep]
     ack = page.command(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import nbtools as nb
 from nbtools import rulebook, rules
 from nbtools.messages import Decision, ToolCall
-from nbtools.outcomes import refused_by_rule, sentence
+from nbtools.outcomes import refused_by_rule
 from nbtools.rules import Rule
 from nbtools.testing import call
 from nbtools.tools import collect

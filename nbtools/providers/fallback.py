@@ -80,5 +80,5 @@ def _not_now(_: float, why: str) -> NoReturn:
 
 def _moved_on(error: Exception, following: Provider, left: str) -> ModelPart:
     text = error.text if isinstance(error, ProviderError) else str(error)
-    said = f"{text} Asking {following.label} instead. {left}".strip()
+    said = sentences(text, f"Asking {following.label} instead.", left)
     return ModelPart(Notice(id="", level="warning", text=said))
