@@ -28,7 +28,6 @@ No text here ever holds a key, a header, or the query of an address.
 
 from __future__ import annotations
 
-
 _CLOSED = (".", "!", "?", "…")
 
 
@@ -48,7 +47,7 @@ def sentences(*texts: str) -> str:
 
 
 def _is_closed(text: str) -> bool:
-    return text.rstrip("\"'”’»)]}").endswith(_CLOSED)
+    return text.rstrip("\"'”»)]}").endswith(_CLOSED)
 
 
 class NbtoolsError(Exception):

@@ -216,7 +216,23 @@ def test_a_time_limit_below_zero_is_named():
 async def test_a_missing_model_gets_the_names_that_there_are(server: ModelServer):
     server.models = ["m-2", "other"]
     server.queue(Fault(404, {"error": {"message": "No model m-1."}}))
-    assert (await refused(provider_of(server))).hint == "It has: m-2, other."
+    error = await refused(provider_of(server))
+    assert error.hint == "It has: m-2, other."
+    assert str(error) == f"{server.host} answered 404: No model m-1. It has: m-2, other."
+
+
+@pytest.mark.parametrize(
+    ("text", "hint", "shown"),
+    [
+        ("model not found", "It has: qwen3", "model not found. It has: qwen3."),
+        ("No model.", "Which one?", "No model. Which one?"),
+        ('It says "no."', "Ask again.", 'It says "no." Ask again.'),
+        ("model not found\n", "", "model not found"),
+        ("", "Ask again", "Ask again"),
+    ],
+)
+def test_an_error_and_its_hint_read_as_sentences(text: str, hint: str, shown: str):
+    assert str(errors.ProviderError(text, hint=hint)) == shown
 
 
 async def test_a_wrong_address_gets_a_hint(server: ModelServer):

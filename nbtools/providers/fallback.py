@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Any, NoReturn
 
-from nbtools.errors import ProviderError
+from nbtools.errors import ProviderError, sentences
 from nbtools.events import ModelEvent, ModelPart
 from nbtools.messages import Notice, Request, ToolSpec
 from nbtools.providers.base import OnWait, Provider
