@@ -192,6 +192,7 @@ MISTAKEN: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"timeout": "9"}, ValueError, "timeout is '9'; expected a number of seconds above 0, Timeo"),
     ({"proxy": "zz"}, ValueError, "proxy is 'zz'; expected an address such as 'http://host:3128'"),
     ({"proxy": "me:secret@zz"}, ValueError, "proxy is 'zz'; expected an address such as"),
+    ({"base_url": "me:secret@zz/v1"}, ValueError, "base_url is 'zz/v1'; expected an address such"),
     ({"stop": 5}, ValueError, "stop is 5; expected texts that are not empty."),
     ({"foo": 1}, TypeError, "OpenAI takes no argument 'foo'; expected one of its own, or of the"),
     ({"settings": 5}, TypeError, "OpenAI: settings is 5; expected nbtools.Settings."),

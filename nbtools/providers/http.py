@@ -84,8 +84,9 @@ class HttpProvider(Provider):
         address, mark, query = bare.partition("?")
         parts = urlsplit(address)
         if parts.scheme not in {"http", "https"} or not parts.netloc:
+            shown = address.rpartition("@")[2]  # without its scheme a login is not told apart
             raise ValueError(
-                f"base_url is {address!r}; expected an address such as 'https://host/v1'."
+                f"base_url is {shown!r}; expected an address such as 'https://host/v1'."
             )
         self.model = model
         self.label = label
