@@ -32,9 +32,14 @@ def difference(before: Conversation, after: Conversation, outsource: Outsource) 
     known = {message.id: message for message in before.messages[same:]}
     left = {message.id for message in after.messages[same:]}
     ops += [("remove", message_id) for message_id in known if message_id not in left]
+    added = False
     for message in after.messages[same:]:
         old = known.get(message.id)
+        if old is not None and added:  # a new message goes to the end: what follows it goes anew
+            ops.append(("remove", message.id))
+            old = None
         if old is None:
+            added = True
             ops.append(("message", write_message(message, outsource)))
         elif old is not message:
             ops += _message(old, message, outsource)

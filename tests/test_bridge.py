@@ -438,3 +438,22 @@ def test_the_recorded_patches_lead_to_their_last_snapshot() -> None:
             copy.receive(message)
         assert copy.state == PageCopy(run["last"]).state, run["name"]
         assert copy.seq == run["last"]["seq"]
+
+
+async def test_a_question_that_comes_back_behind_a_notice_stands_there_on_the_page_too() -> None:
+    """Going back to a question ends the job of its answer, which a notice says before it."""
+    gate = asyncio.Event()
+
+    async def job() -> None:
+        await gate.wait()
+
+    model = Strict([call("job", {}, id="k-1")], "Started.", "Again.")
+    page = Page(model, [nb.tool(job, background=True)])
+    await page.say("Go on")
+    asked = page.session.conversation.messages[0].id
+    page.command("regenerate", message=asked)
+    await page.session.rest()
+    page.flush()
+    order = [message.id for message in page.session.conversation.messages]
+    assert [message["id"] for message in page.copy.state["messages"]] == order
+    assert order[1] == asked
