@@ -79,6 +79,7 @@ def test_a_reader_decides_in_the_notebook_on_approvals(walk):
     chat.get_by_role("button", name="Approve drop_orders").click()
     expect(approvals.card("chat", "drop_orders, done")).to_contain_text("dropped: 2, left: 2")
     assert approvals.run("approve").text == "'dropped: 2, left: 2'"
+    expect(chat.get_by_role("button", name="Stop")).to_have_count(0)  # the answer is complete
     approvals.run("decline")
     expect(approvals.card("chat", "drop_orders, declined")).to_contain_text("every order we have")
     approvals.run("edit")

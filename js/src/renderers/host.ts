@@ -53,7 +53,7 @@ export async function renderByHost(
   signal: AbortSignal,
 ): Promise<void> {
   const renderer = host.createRenderer(mime);
-  signal.addEventListener("abort", () => renderer.dispose(), { once: true });
+  signal.addEventListener("abort", () => release(() => renderer.dispose()), { once: true });
   attach(renderer, el);
   await renderer.renderModel(host.createModel({ data: bundle, metadata: {}, trusted: false }));
 }
@@ -68,10 +68,19 @@ export async function embedWidget(
   const id = reference.replace(/^(IPY_MODEL_|anywidget:)/, "");
   const view = await manager.create_view(await manager.get_model(id), {});
   if (signal.aborted) return view.remove();
-  signal.addEventListener("abort", () => view.remove(), { once: true });
+  signal.addEventListener("abort", () => release(() => view.remove()), { once: true });
   const widget = view.luminoWidget ?? view.pWidget;
   if (widget) attach(widget, el);
   else el.append(view.el);
+}
+
+/** Lets go of what the notebook drew. It refuses to detach what has left the page before: no fault. */
+function release(drop: () => void): void {
+  try {
+    drop();
+  } catch (error) {
+    if (!String(error).includes("not attached")) throw error;
+  }
 }
 
 /** `attach` is a static method that every such class inherits, so no copy of Lumino is needed. */
