@@ -228,7 +228,7 @@ def test_stop_ends_every_running_tool_and_the_next_message_works(notebook):
     chat.rest()
     counted = python(notebook, "len(runs)")
     chat.say("hi")
-    expect(chat.answers.last.locator(".prose")).to_have_text("Hi.")
+    expect(chat.answers.locator(".prose").last).to_have_text("Hi.")
     notebook.run("gate.set()")
     assert python(notebook, "len(runs)") == counted
     assert python(notebook, "[call.outcome for call in chat.calls]") == ["cancelled", "cancelled"]
@@ -243,7 +243,7 @@ def test_a_failed_request_is_shown_and_tried_again(notebook):
     expect(alert).to_contain_text("The server is away.")
     expect(alert).to_contain_text("Wait.")
     chat.button("Try again").click()
-    expect(chat.answers.last.locator(".prose")).to_have_text("Here I am.")
+    expect(chat.answers.locator(".prose").last).to_have_text("Here I am.")
     expect(chat.log.get_by_role("alert")).to_have_count(0)
     expect(chat.questions).to_have_count(1)
 
@@ -256,7 +256,7 @@ def test_a_message_while_a_call_waits_is_no_approval(notebook):
     chat.say("yes")
     expect_state(chat.card("pay"), "not answered")
     expect(chat.button("Approve pay")).to_have_count(0)
-    expect(chat.answers.last.locator(".prose")).to_have_text("Four.")
+    expect(chat.answers.locator(".prose").last).to_have_text("Four.")
     assert python(notebook, "runs") == []
 
 

@@ -178,7 +178,7 @@ def test_a_result_of_twelve_megabytes_is_cut_with_a_note_and_the_chat_goes_on(no
     chat = show_chat(notebook, "[call('big')]", "'That was big.'", tools="big")
     chat.say("go")
     expect_state(chat.card("big"), "done")
-    expect(chat.answers.last.locator(".prose")).to_have_text("That was big.")
+    expect(chat.answers.locator(".prose").last).to_have_text("That was big.")
     chat.card("big").get_by_role("button", name="Show all 65,534 characters").click()
     expect(chat.card("big")).to_contain_text("of 12,000,000 characters left out")
     assert notebook.tab.traffic.received_bytes < 1_000_000

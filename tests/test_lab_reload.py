@@ -69,7 +69,7 @@ def test_a_reload_during_a_stream_shows_where_it_is_and_goes_on(notebook):
     assert order(chat) == ["prose", "card", "prose"]
     notebook.run("gate.set()")
     expect(chat.answers.first.locator(".prose").last).to_have_text("Then I sum up all.")
-    expect(chat.answers.last.locator(".prose")).to_have_text("Three.")
+    expect(chat.answers.locator(".prose").last).to_have_text("Three.")
     assert order(chat) == ["prose", "card", "prose"]
     assert python(notebook, "runs") == ["rows"]
 

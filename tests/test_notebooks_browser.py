@@ -131,6 +131,7 @@ def test_modules_in_the_notebook_on_renderers_propose_and_the_reader_approves(wa
     renderers.run("data", "javascript", "javascript-runs")
     sales = renderers.cell("javascript").area
     slider = sales.get_by_role("slider", name="Discount")
+    expect(slider).to_be_enabled()
     slider.press("ArrowLeft")
     expect(sales.get_by_role("list", name="Changed arguments")).to_contain_text("percent: 30 → 29")
     sales.get_by_role("button", name="Approve give_discount").click()
@@ -139,6 +140,7 @@ def test_modules_in_the_notebook_on_renderers_propose_and_the_reader_approves(wa
     expect(slider).to_be_disabled()
     renderers.run("published", "published-runs")
     store = renderers.cell("published").area
+    expect(renderers.card("published", "order_boxes, needs approval")).to_be_visible()
     store.get_by_role("button", name="count is 3").click()
     expect(store.get_by_role("button", name="count is 4")).to_be_visible()
     store.get_by_role("button", name="Approve order_boxes").click()

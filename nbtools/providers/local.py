@@ -129,7 +129,7 @@ class Local(OpenAI):
         if not self._file.is_file():
             raise NotFoundError(f"There is no file {str(self._file)!r}.", hint="Check the path.")
         try:
-            import xllamacpp  # type: ignore[import-not-found]  # noqa: PLC0415 - an extra
+            import xllamacpp  # noqa: PLC0415 - an extra
         except ImportError:
             raise ProviderError(
                 "A model in this process needs the package xllamacpp.",
