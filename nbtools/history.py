@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from nbtools.codec import dumps
 from nbtools.errors import ContextLengthError
@@ -25,6 +26,9 @@ from nbtools.messages import (
 )
 from nbtools.outcomes import sentence
 from nbtools.reducer import calls_of
+
+OnTrim = Literal["drop"]
+"""What becomes of the turns that a request has no room for: they are left out."""
 
 
 def prepare(conversation: Conversation) -> tuple[Message, ...]:

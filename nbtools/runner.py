@@ -30,6 +30,7 @@ from nbtools.endings import ended
 from nbtools.errors import InvalidArguments, ProviderError, StreamError
 from nbtools.executors import in_worker, is_cancelled
 from nbtools.frozen import freeze
+from nbtools.history import OnTrim
 from nbtools.limits import Limits
 from nbtools.messages import (
     Decision,
@@ -87,6 +88,7 @@ class Settings:
     auto_send: bool = True
     context_limit: int | None = None
     context_turns: int | None = None
+    on_trim: OnTrim = "drop"
     privacy: Privacy = field(default_factory=Privacy)
     approval_timeout: float | None = None
     """Seconds after which a call that nobody decided about ends."""
@@ -106,6 +108,10 @@ _CHECKS: Mapping[str, Check] = {
     "limits": (lambda value: isinstance(value, Limits), "nbtools.Limits, or None"),
     "context_limit": optional((whole(1), "a whole number of tokens of 1 or more")),
     "context_turns": optional((whole(0), "a whole number of 0 or more")),
+    "on_trim": (
+        lambda value: value == "drop",
+        "'drop': the oldest turns are left out. There is no other way yet",
+    ),
     "approval_timeout": optional(SECONDS),
 }
 

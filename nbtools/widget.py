@@ -42,6 +42,7 @@ from nbtools.frontend import (
     stub_code,
     version_of,
 )
+from nbtools.history import OnTrim
 from nbtools.hooks import Hook, Hooks, Kind
 from nbtools.jobs import Jobs
 from nbtools.limits import Limits
@@ -107,6 +108,7 @@ class Chat(anywidget.AnyWidget):
         on_act: Takes the handle of a call and the changes that its renderer sent.
         context_limit: Estimated tokens that a request may hold; the oldest turns are left out.
         context_turns: How many of the newest turns a request holds; pinned ones come on top.
+        on_trim: What becomes of turns that a request has no room for: "drop" leaves them out.
         approval_timeout: Seconds after which a call that nobody decided about ends as `expired`;
             None: never.
         audit: A file of JSON lines to which every call is appended each time it moves on; a call
@@ -143,6 +145,7 @@ class Chat(anywidget.AnyWidget):
         on_act: Callable[[CallHandle, Mapping[str, Any]], object] | None = None,
         context_limit: int | None = None,
         context_turns: int | None = None,
+        on_trim: OnTrim = "drop",
         approval_timeout: float | None = None,
         audit: str | Path | None = None,
         redact: Redact | None = None,
@@ -166,6 +169,7 @@ class Chat(anywidget.AnyWidget):
             auto_send=auto_send_tool_results,
             context_limit=context_limit,
             context_turns=context_turns,
+            on_trim=on_trim,
             approval_timeout=approval_timeout,
             variables=Variables(display.user_names),
         )

@@ -411,6 +411,14 @@ MISTAKEN: list[tuple[dict[str, Any], str]] = [
     ({"context_limit": "a"}, "context_limit is 'a'; expected a whole number of tokens of 1"),
     ({"context_limit": -1}, "context_limit is -1; expected a whole number of tokens of 1"),
     ({"context_turns": 1.5}, "context_turns is 1.5; expected a whole number of 0 or more, or None"),
+    (
+        {"on_trim": "summarise"},
+        "on_trim is 'summarise'; expected 'drop': the oldest turns are left",
+    ),
+    (
+        {"on_trim": None},
+        "on_trim is None; expected 'drop': the oldest turns are left out. There is",
+    ),
     ({"approval_timeout": float("nan")}, "approval_timeout is nan; expected a number of seconds"),
     ({"on_tool_call": 3}, "on_tool_call is 3; expected a function of the call and its context"),
     ({"system": 3}, "system is 3; expected a text, or None."),

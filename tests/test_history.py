@@ -142,6 +142,16 @@ def test_the_last_turn_stays_with_all_that_it_has():
     assert trim(tail, 20) == tail[3:]
 
 
+async def test_what_is_trimmed_is_dropped_by_a_setting_that_has_a_name(serve: Serve):
+    """W-14: `on_trim="drop"` is what a chat does anyway."""
+    for chosen in ({}, {"on_trim": "drop"}):
+        page, server = serve(text_reply("One."), text_reply("Two."), context_turns=1, **chosen)
+        await page.say("First")
+        await page.say("Second")
+        sent = [message["content"] for message in server.requests[1]["messages"]]
+        assert sent == ["Second"]
+
+
 async def test_a_chat_keeps_to_its_limit_and_its_transcript_is_not_changed(serve: Serve):
     """W-14: through a whole chat; the system text stays."""
     ran: list[str] = []
