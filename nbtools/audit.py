@@ -17,9 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from nbtools import events as ev
+from nbtools.checks import expect, function_or_none
 from nbtools.codec import dumps
-from nbtools.frozen import thaw
+from nbtools.errors import InvalidArguments
+from nbtools.frozen import freeze, thaw
 from nbtools.messages import Conversation, Json, Message, ToolCall
+from nbtools.partial import parse_arguments
 from nbtools.records import as_table
 from nbtools.reducer import calls_of, find_message
 from nbtools.tools.failure import explain
@@ -37,6 +40,8 @@ MOVES = (ev.CallWaiting, ev.CallStarted, ev.CallEnded, ev.MessageAdded, ev.Messa
 
 WITHHELD = "(withheld: the redaction failed)"
 
+_REDACT = (function_or_none, "a function of a row of the audit, or None")
+
 _log = logging.getLogger("nbtools")
 
 Row = dict[str, Any]
@@ -50,6 +55,9 @@ class Audit:
         path: A file of JSON lines to append to, or None.
         redact: Takes a row and gives it with other contents; where it fails, they are withheld.
         chat: The id of the chat.
+
+    Raises:
+        ValueError: `redact` is no function.
     """
 
     def __init__(
@@ -59,11 +67,13 @@ class Audit:
         redact: Redact | None = None,
         chat: str = "",
     ) -> None:
+        expect("redact", redact, _REDACT)
         self._path = path
         self._redact = redact
         self._chat = chat
         self._rows: dict[str, Row] = {}
         self._seen: dict[str, tuple[object, ...]] = {}
+        self._proposed: dict[str, Json] = {}
         self._problems: dict[str, str] = {}
         self._whole = False
 
@@ -84,7 +94,10 @@ class Audit:
         return [with_spans(row) for row in self._rows.values()]
 
     def _keep(self, call: ToolCall, message: Message) -> None:
-        row = self._redacted({**_row(call, message), "chat": self._chat})
+        if call.id not in self._proposed:
+            self._proposed[call.id] = _proposed(call)
+        proposed = self._proposed[call.id]
+        row = self._redacted({**_row(call, message, proposed), "chat": self._chat})
         row |= _times(call, self._rows.get(call.id, {}))
         self._rows[call.id] = row
         self._problems.pop(call.id, None)
@@ -168,15 +181,25 @@ def _found(conversation: Conversation, call_id: str) -> Iterable[tuple[Message, 
     return []
 
 
-def _row(call: ToolCall, message: Message) -> Row:
+def _proposed(call: ToolCall) -> Json:
+    """Read what was asked for, before defaults, coercion and edits; None if it cannot be read."""
+    if call.origin == "provider":
+        return call.args
+    try:
+        return freeze(parse_arguments(call.raw))
+    except InvalidArguments:
+        return None
+
+
+def _row(call: ToolCall, message: Message, proposed: Json) -> Row:
     decision = call.decision
-    checked = call.digest != "" or decision is not None
+    checked = call.digest != "" or decision is not None or call.origin == "provider"
     return {
         "call": call.id,
         "tool": call.tool,
         "state": f"{call.state} {call.waiting}".strip(),
         "outcome": call.outcome,
-        "proposed": call.proposed,
+        "proposed": proposed,
         "args": call.args if checked else None,
         "raw": "" if checked else call.raw,
         "by": decision.by if decision else "",

@@ -153,7 +153,7 @@ class Decisions(Audited):
         mark = digest(tool.name, checked)
         if mark == call.digest:  # by what is written: to Python, False is 0 and 1 is 1.0
             return call
-        proposed = call.proposed or call.args
+        proposed = call.args if call.proposed is None else call.proposed
         return replace(call, args=checked, proposed=proposed, digest=mark)
 
     def _do(self, move: Move) -> None:

@@ -227,7 +227,7 @@ def _wait_call(conversation: Conversation, event: ev.CallWaiting) -> Conversatio
         state="pending",
         waiting=event.waiting,
         args=freeze(event.args),
-        proposed=freeze(event.proposed) or call.proposed,
+        proposed=call.proposed if event.proposed is None else freeze(event.proposed),
         digest=event.digest or call.digest,
         decision=event.decision or call.decision,
         destructive=event.destructive or call.destructive,

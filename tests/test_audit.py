@@ -12,6 +12,8 @@ import pytest
 
 import nbtools as nb
 from nbtools.audit import Audit
+from nbtools.events import MessageAdded
+from nbtools.messages import Message, ToolCall
 from nbtools.outcomes import sentence
 from nbtools.testing import call, cut, say
 from tests.stage import Page, Strict, tools_that_ran
@@ -56,6 +58,104 @@ async def test_a_row_says_who_decided_what_and_what_came_of_it() -> None:
     assert wiped["waited"] == wiped["decided"] - wiped["asked"]
     assert wiped["seconds"] == wiped["ended"] - wiped["started"]
     assert (wiped["chat"], wiped["model"], wiped["origin"]) == ("c-1", "scripted", "model")
+
+
+def moving() -> nb.Tool:
+    """A tool that changes what it is asked for: a default, a number from text."""
+
+    @nb.tool(approval=True)
+    async def move(distance: int, unit: str = "km") -> str:
+        """Move."""
+        return f"{distance} {unit}"
+
+    return move
+
+
+async def test_a_row_holds_what_the_model_proposed_beside_what_ran(tmp_path: Path) -> None:
+    """Before defaults, coercion and edits: in memory and in every line of the file."""
+    path = tmp_path / "audit.jsonl"
+    asked = [call("move", {"distance": "7"}, id="k-1"), call("move", {"distance": "8"}, id="k-2")]
+    page = Page(Strict(asked, "Done."), [moving()])
+    page.session.audit = Audit(path)
+    await page.say("Go")
+    page.approve("k-1")
+    page.approve("k-2", args={"distance": 3})
+    await page.session.rest()
+    rows = {row["call"]: (row["proposed"], row["args"]) for row in page.session.audit.rows()}
+    assert rows == {
+        "k-1": ({"distance": "7"}, {"distance": 7, "unit": "km"}),
+        "k-2": ({"distance": "8"}, {"distance": 3, "unit": "km"}),
+    }
+    written = [(line["proposed"], line["args"]) for line in lines(path) if line["call"] == "k-1"]
+    assert written == [({"distance": "7"}, None)] + [rows["k-1"]] * 3
+    whole = nb.read_audit(path).to_dict("records")
+    assert {row["call"]: (row["proposed"], row["args"]) for row in whole} == rows
+
+
+async def test_what_was_proposed_is_kept_however_often_a_person_edits() -> None:
+    """An empty proposal is one too; the model is told of the last edit."""
+
+    @nb.tool(approval=True)
+    async def wait(seconds: int | None = None) -> str:
+        """Wait."""
+        return f"{seconds}"
+
+    schema = {"type": "object", "properties": {"seconds": {"type": "integer"}}}
+    tool = nb.Tool("wait", "Wait.", schema, wait.function, approval=True)
+    page = page_with(Audit(), [call("wait", {}, id="k-1")], "Done.")
+    page.session.settings.tools["wait"] = tool
+    await page.say("Go")
+    assert page.call("k-1").args == {}
+    for seconds in (1, 2):
+        page.session.propose("k-1", {"seconds": seconds})
+        assert page.call("k-1").proposed == {}
+    page.approve("k-1")
+    await page.session.rest()
+    row = row_of(page, "k-1")
+    assert (row["proposed"], row["args"]) == ({}, {"seconds": 2})
+
+
+async def test_calls_that_did_not_run_hold_what_was_proposed_where_it_can_be_read() -> None:
+    """What cannot be read stands in `raw` as it came."""
+    calls = [
+        call("wipe_cache", '{"force": "perhaps"}', id="k-1"),
+        call("none", {"a": 1}, id="k-2"),
+        call("read_log", '{"day": ', id="k-3"),
+        call("wipe_cache", "", id="k-4"),
+    ]
+    page = page_with(Audit(), calls, "So.")
+    await page.say("Go")
+    page.command("decline", call="k-4")
+    await page.session.rest()
+    rows = [row_of(page, f"k-{number}") for number in (1, 2, 3, 4)]
+    assert [(row["proposed"], row["args"], row["raw"]) for row in rows] == [
+        ({"force": "perhaps"}, None, '{"force": "perhaps"}'),
+        ({"a": 1}, None, '{"a": 1}'),
+        (None, None, '{"day": '),
+        ({}, {"force": False}, ""),
+    ]
+
+
+async def test_a_call_that_the_provider_ran_has_its_arguments_too() -> None:
+    """It was proposed and run with them; nobody here had a say."""
+    searched = ToolCall(
+        id="s-1",
+        tool="search",
+        state="result",
+        outcome="ok",
+        args={"q": "tide"},
+        origin="provider",
+    )
+    page = page_with(Audit())
+    audit, session = page.session.audit, page.session
+    reply = Message(id="m-9", role="assistant", parts=(searched,), finish="stop")
+    session.emit(MessageAdded(message=reply))
+    (row,) = audit.rows()
+    assert (row["proposed"], row["args"], row["origin"]) == (
+        {"q": "tide"},
+        {"q": "tide"},
+        "provider",
+    )
 
 
 async def test_a_row_names_the_rule_that_decided() -> None:
@@ -136,15 +236,16 @@ async def test_values_are_redacted_before_they_are_kept_or_written(tmp_path: Pat
     path = tmp_path / "audit.jsonl"
 
     def redact(row: dict[str, Any]) -> dict[str, Any]:
-        row["args"] = row["args"] and dict.fromkeys(row["args"], "…")
-        return {**row, "told": "", "tool": "other", "by": "nobody"}
+        for field in ("proposed", "args"):
+            row[field] = row[field] and dict.fromkeys(row[field], "…")
+        return {**row, "raw": "", "told": "", "tool": "other", "by": "nobody"}
 
     page = page_with(Audit(path, redact=redact), [READ], "Done.")
     await page.say("Go")
     row = row_of(page, "k-1")
     assert (row["args"], row["told"], row["tool"], row["by"]) == ({"day": "…"}, "", "read_log", "")
-    checked = [line for line in lines(path) if line["state"] != "streaming"]
-    assert "mon" not in json.dumps(checked)
+    assert (row["proposed"], row["raw"]) == ({"day": "…"}, "")
+    assert "mon" not in path.read_text()
     assert page.call("k-1").args == {"day": "mon"}
 
 
@@ -160,7 +261,8 @@ async def test_what_cannot_be_redacted_is_withheld(said: Any, tmp_path: Path) ->
     path = tmp_path / "audit.jsonl"
     page = page_with(Audit(path, redact=redact), [READ], "Done.")
     await page.say("Go")
-    assert row_of(page, "k-1")["args"] == "(withheld: the redaction failed)"
+    row = row_of(page, "k-1")
+    assert (row["proposed"], row["args"]) == ("(withheld: the redaction failed)",) * 2
     assert "mon" not in path.read_text()
     assert page.call("k-1").outcome == "ok"
 

@@ -427,6 +427,7 @@ MISTAKEN: list[tuple[dict[str, Any], str]] = [
     ({"max_parallel": 0}, "max_parallel is 0; expected a whole number of 1 or more."),
     ({"limits": 5}, "limits is 5; expected nbtools.Limits, or None."),
     ({"on_act": "f"}, "on_act is 'f'; expected a function of the call and the changes, or None."),
+    ({"redact": "args"}, "redact is 'args'; expected a function of a row of the audit, or None."),
     ({"autosave": 3}, "autosave is 3; expected the path of a file."),
 ]
 
