@@ -16,14 +16,22 @@ from typing import Any, Protocol
 
 from nbtools import events as ev
 from nbtools import execution
+from nbtools.checks import SECONDS, expect, optional
 from nbtools.endings import ended, finished
-from nbtools.errors import AlreadyDecided, IllegalMove
+from nbtools.errors import AlreadyDecided, IllegalMove, ToolError
 from nbtools.executors import Engine, Slots
 from nbtools.messages import Conversation, Job, Json, Message, Notice, Progress, ToolCall
 from nbtools.reducer import calls_of, find_job
 from nbtools.runner import Settings
 from nbtools.tools import Result, Tool
 from nbtools.tools.failure import explain
+
+_WORDS = {
+    "ok": "is done",
+    "cancelled": "was cancelled",
+    "interrupted": "was interrupted",
+    "timeout": "ran out of time",
+}
 
 _log = logging.getLogger("nbtools")
 
@@ -73,23 +81,38 @@ class Background:
         value = Result({"job": job}, model=told, display=f"Started as {job}.")
         return finished(call, value, self._home.settings.limits)
 
-    def cancel(self, job: str) -> None:
+    def cancel(self, job: str, after: float | None = None) -> None:
         """End a job.
+
+        Args:
+            job: Its id.
+            after: Seconds that it may still take; None ends it now.
 
         Raises:
             AlreadyDecided: It is over.
+            ValueError: `after` is no number above 0.
         """
         known = find_job(self._home.conversation, job)
         if known.state != "running":
             raise AlreadyDecided(f"This job is over already ({known.outcome}).")
-        call = ToolCall(id=known.call, tool=known.tool)
-        self._end(job, ended(call, "cancelled", ""))
+        expect("after", after, optional(SECONDS))
+        if after is None:
+            self._end(job, _cancelled(known))
+            return
+        text = f"{job} will be ended in {after:g} s."
+        note = Notice(id=self._home.new_id("n"), text=text, about=job)
+        self._home.emit(ev.PartAdded(message=self._message_of(known.call), part=note))
+        self._home.engine.loop.call_later(after, self._time_is_up, job, after)
 
-    def cancel_in(self, messages: tuple[Message, ...]) -> None:
-        """End the jobs of these messages, which are about to go."""
+    def _time_is_up(self, job: str, seconds: float) -> None:
+        if (known := self._known(job)) is not None:
+            self._end(job, ended(_call_of(known), "timeout", f"It was given {seconds:g} s."))
+
+    def end_in(self, messages: tuple[Message, ...]) -> None:
+        """End the jobs of these messages; whoever does so tells of it, or lets them go too."""
         for part in (part for message in messages for part in message.parts):
             if isinstance(part, Job) and part.state == "running":
-                self.cancel(part.id)
+                self._close(part.id, _cancelled(part))
 
     def has(self, job: str) -> bool:
         """Say whether there is a job with this id."""
@@ -161,15 +184,19 @@ class Background:
             self._end(job, ended(call, "failed", f"nbtools failed: {explain(error)}"))
 
     def _end(self, job: str, end: ev.CallEnded) -> None:
+        if self._close(job, end):
+            self._home.job_ended()
+
+    def _close(self, job: str, end: ev.CallEnded) -> bool:
         known = self._known(job)
         task = self._tasks.pop(job, None)
         if task is not None:
             task.cancel()
         if known is None:
-            return
+            return False
         over = replace(known, **_faces(end), state="result" if end.outcome == "ok" else "error")
         self._home.emit(ev.JobChanged(job=over))
-        self._home.job_ended()
+        return True
 
     def _known(self, job: str) -> Job | None:
         """Return a job that still runs."""
@@ -185,7 +212,19 @@ class Background:
 
 
 async def _nobody(_text: str, _form: Mapping[str, Json] | None, _link: str) -> None:
-    """A job asks nobody: it may end long after the person has gone."""
+    """Refuse to ask: a job may end long after the person has gone."""
+    raise ToolError(
+        "A job in the background cannot ask the person anything; let another tool ask before it "
+        "begins."
+    )
+
+
+def _call_of(job: Job) -> ToolCall:
+    return ToolCall(id=job.call, tool=job.tool)
+
+
+def _cancelled(job: Job) -> ev.CallEnded:
+    return ended(_call_of(job), "cancelled", "")
 
 
 def _faces(end: ev.CallEnded) -> dict[str, Any]:
@@ -203,8 +242,7 @@ def _faces(end: ev.CallEnded) -> dict[str, Any]:
 
 
 def _became(job: Job) -> str:
-    words = {"ok": "is done", "cancelled": "was cancelled", "interrupted": "was interrupted"}
-    return words.get(job.outcome, "failed")
+    return _WORDS.get(job.outcome, "failed")
 
 
 def _untold(conversation: Conversation) -> Iterator[Job]:

@@ -206,10 +206,11 @@ class _Run:
     ) -> dict[str, Json] | None:
         begun, end = self._loop.time(), self._clock.when()
         self._clock.reschedule(None)  # waiting for a person is not tool time
-        answer = await self._ask_person(text, form, link)
-        if end is not None:
-            self._clock.reschedule(end + self._loop.time() - begun)
-        return answer
+        try:
+            return await self._ask_person(text, form, link)
+        finally:
+            if end is not None:
+                self._clock.reschedule(end + self._loop.time() - begun)
 
     async def _in_worker(self, function: Callable[[], Any]) -> Any:
         return await in_worker(function, late=self._late, left=self._left)

@@ -69,14 +69,18 @@ class JobHandle:
             raise KeyError(f"{self.id!r} has no value: it is {self.outcome or self.state}.")
         return self._session.results[self.job.call]
 
-    def cancel(self) -> None:
+    def cancel(self, after: float | None = None) -> None:
         """End it.
+
+        Args:
+            after: Seconds that it may still take; None ends it now.
 
         Raises:
             AlreadyDecided: It is over.
             NbtoolsError: It was cleared.
+            ValueError: `after` is no number above 0.
         """
-        on_engine(self._session, lambda: self._session.background.cancel(self.job.id))
+        on_engine(self._session, lambda: self._session.background.cancel(self.job.id, after))
 
     def __await__(self) -> Generator[Any, None, JobHandle]:
         """Wait until it is over; cancelling the wait leaves it running."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from nbtools import events as ev
 from nbtools import history, planner, runner
+from nbtools.checks import SECONDS, expect, optional
 from nbtools.codec import clean_text
 from nbtools.deciding import Decisions
 from nbtools.endings import finished, kept
@@ -147,26 +148,25 @@ class Session(Decisions):
         """End one call, the rest of the turn going on.
 
         Args:
-            call_id: The call, or a job, which is ended now.
-            after: Seconds that the call may still take; None ends it now.
+            call_id: The call, or a job.
+            after: Seconds that it may still take; None ends it now.
 
         Raises:
-            AlreadyDecided: The call is over.
+            AlreadyDecided: It is over.
             ValueError: `after` is no number above 0.
         """
         if self.background.has(call_id):
-            self.background.cancel(call_id)
+            self.background.cancel(call_id, after)
             return
         call = self._find(call_id)
         if call.state in FINAL:
             raise AlreadyDecided(f"This call is over already ({call.outcome}).")
         if call.state == "streaming":
             raise AlreadyDecided("The model still writes this call; stop the answer instead.")
+        expect("after", after, optional(SECONDS))
         if after is None:
             self._end_now(call, "cancelled")
             return
-        if not after > 0:
-            raise ValueError(f"after is {after!r}; expected seconds above 0.")
         self._say_about(call.id, f"It will be ended in {after:g} s.")
         self.engine.loop.call_later(after, self._time_is_up, call.id, after)
 
@@ -282,12 +282,20 @@ class Session(Decisions):
     def clear(self) -> None:
         """Empty the conversation; what is open is closed first."""
         self.stop()
-        self.background.cancel_in(self.conversation.messages)
+        self.background.end_in(self.conversation.messages)
         self.error = None
         self._apply(
             ev.MessagesRemoved(messages=tuple(known.id for known in self.conversation.messages))
         )
         self.results.clear()
+        self._set_status()
+
+    def close(self) -> None:
+        """End the turn and all jobs, for good: the model is not asked what to do about them."""
+        self.stop()
+        self.background.end_in(self.conversation.messages)
+        if self.conversation.status == "ready":
+            self.background.tell(asks=False)
         self._set_status()
 
     def restart_at(self, message_id: str, text: str | None) -> None:
@@ -308,7 +316,7 @@ class Session(Decisions):
         self.close_open("unanswered")
         messages = self.conversation.messages
         asked = messages[index]
-        self.background.cancel_in(messages[index:])
+        self.background.end_in(messages[index:])
         self._apply(ev.MessagesRemoved(messages=tuple(known.id for known in messages[index:])))
         if text is not None:
             files = tuple(part for part in asked.parts if isinstance(part, File))

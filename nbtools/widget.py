@@ -652,9 +652,7 @@ class Chat(anywidget.AnyWidget):
         """Stop the chat and take its views off the page."""
         if not self._ended:
             self._ended = True
-            self.stop()
-            session = self._session
-            on_engine(session, lambda: session.background.cancel_in(self.messages))
+            on_engine(self._session, self._session.close)
             self._drawer.close()
             on_engine(self._session, self._bridge.close)
         super().close()

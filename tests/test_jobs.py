@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from nbtools.errors import AlreadyDecided
 from nbtools.messages import Job, Notice, Request, Text
 from nbtools.testing import Scripted, call
 from nbtools.transcript import to_html, to_text
-from tests.stage import Page, Strict
+from tests.stage import Page, Strict, run_jumping
 
 
 class Gates:
@@ -250,6 +251,54 @@ async def test_a_job_is_cancelled_from_its_card():
     assert (refused["ok"], refused["error"]) == (False, "late")
 
 
+def test_a_job_may_be_given_a_while_longer():
+    """From its card and from Python, in the words of a call."""
+
+    async def story() -> Page:
+        gates = Gates()
+        page = Page(Strict([call("fit", {"model": "a"})], "It runs.", "So."), [gates.fit()])
+        await page.say("Fit a")
+        assert page.command("cancel", call="job-1", after=10)["ok"]
+        assert jobs(page)[0].state == "running"
+        assert [(note.text, note.about) for note in notices(page)] == [
+            ("job-1 will be ended in 10 s.", "job-1")
+        ]
+        await asyncio.sleep(20)
+        page.flush()
+        return page
+
+    page = run_jumping(story())
+    (job,) = jobs(page)
+    assert (job.outcome, job.error) == ("timeout", "It was given 10 s.")
+    assert notices(page)[-1].told == (
+        "job-1 (fit) ran out of time. The tool was ended: It was given 10 s. "
+        "It may have done part of its work."
+    )
+
+
+def test_a_job_that_ended_before_its_time_was_up_is_left_as_it_is():
+    async def story() -> Page:
+        gates = Gates()
+        page = Page(Strict([call("fit", {"model": "a"})], "It runs."), [gates.fit()])
+        await page.say("Fit a")
+        page.command("cancel", call="job-1", after=10)
+        gates.gate("a").set()
+        await asyncio.sleep(20)
+        return page
+
+    assert jobs(run_jumping(story()))[0].outcome == "ok"
+
+
+@pytest.mark.parametrize("after", [0, -1, "soon", True, float("nan")])
+async def test_a_time_that_is_none_is_refused_for_a_job_too(after: Any):
+    page = Page(Strict([call("fit", {"model": "a"})], "It runs."), [Gates().fit()])
+    await page.say("Fit a")
+    answer = page.command("cancel", call="job-1", after=after)
+    assert (answer["ok"], answer["error"]) == (False, "invalid")
+    assert "after" in answer["text"]
+    assert jobs(page)[0].state == "running"
+
+
 async def test_stop_ends_a_turn_and_leaves_its_jobs():
     gates = Gates()
     page = Page(Strict([call("fit", {"model": "a"})], [call("none", {})]), [gates.fit()])
@@ -277,9 +326,75 @@ async def test_clearing_a_chat_and_going_back_before_it_end_its_jobs():
     assert page.command("edit_message", message=question, text="Do not")["ok"]
     await ended.wait()
     await page.session.rest()
-    assert (jobs(page), page.texts) == ([], ["Do not", "Hm."])
+    assert (jobs(page), notices(page), page.texts) == ([], [], ["Do not", "Hm."])
     page.command("clear")
     assert page.session.conversation.messages == ()
+
+
+@pytest.mark.parametrize("back", ["edit_message", "regenerate", "clear"])
+async def test_a_job_that_goes_with_its_question_is_not_told_of_and_asks_for_nothing(back: str):
+    """Nothing in the conversation knows of it; nobody may be asked because of it."""
+    model = Strict([call("fit", {"model": "a"})], "It runs.", "Hm.")
+    page = Page(model, [Gates().fit(on_done="continue")])
+    await page.say("Fit a")
+    question = page.session.conversation.messages[0].id
+    fields = {"clear": {}, "edit_message": {"message": question, "text": "Do not"}}
+    assert page.command(back, **fields.get(back, {"message": question}))["ok"]
+    await page.session.rest()
+    assert (jobs(page), notices(page), model.refused) == ([], [], [])
+    assert len(model.requests) == (2 if back == "clear" else 3)
+    said = {"clear": [], "edit_message": ["Do not", "Hm."], "regenerate": ["Fit a", "Hm."]}
+    assert page.texts == said[back]
+
+
+async def test_an_end_that_was_told_after_the_question_is_told_again_when_that_is_asked_anew():
+    """The job itself was started before, and stays."""
+    gates = Gates()
+    model = Strict([call("fit", {"model": "a"})], "It runs.", "Rain.", "Sun.", "So it is.")
+    page = Page(model, [gates.fit()])
+    await page.say("Fit a")
+    await page.say("What weather?")
+    gates.gate("a").set()
+    await until(page, lambda: notices(page))
+    question = page.session.conversation.messages[3].id
+    page.command("edit_message", message=question, text="And now?")
+    await page.session.rest()
+    roles = [
+        [part.type for part in message.parts] for message in page.session.conversation.messages
+    ]
+    assert roles == [["text"], ["tool-call", "job"], ["text"], ["text"], ["text"], ["notice"]]
+    assert page.texts == ["Fit a", "It runs.", "And now?", "Sun."]
+    await page.say("Good")
+    assert said_to(model.requests[-1])[-1] == "Good"
+    assert "[Note from the program: job-1 (fit) is done." in str(model.requests[-1].messages)
+
+
+async def test_a_job_asks_nobody_and_says_so():
+    """It may end long after the person has gone; a tool can catch that, and its time runs on."""
+
+    @nb.tool(background=True)
+    async def ask(ctx: nb.ToolContext[None]) -> str:
+        """Ask."""
+        return str(await ctx.ask("Where to?"))
+
+    @nb.tool(background=True, timeout=0.01)
+    async def insist(ctx: nb.ToolContext[None]) -> str:
+        """Ask, and wait all the same."""
+        with contextlib.suppress(nb.ToolError):
+            await ctx.ask("Where to?")
+        return await asyncio.Event().wait()  # type: ignore[return-value]
+
+    page = Page(Strict([call("ask", {}), call("insist", {})], "It runs."), [ask, insist])
+    await page.say("Go")
+    await until(page, lambda: all(job.outcome for job in jobs(page)))
+    sentence = (
+        "A job in the background cannot ask the person anything; let another tool ask before it "
+        "begins."
+    )
+    assert [(job.outcome, job.error) for job in jobs(page)] == [
+        ("failed", sentence),
+        ("timeout", "It took over 0.01 s."),
+    ]
 
 
 async def test_a_timeout_holds_for_a_job_too():
@@ -343,12 +458,34 @@ async def test_a_handle_of_a_job_that_was_cleared_says_so():
     chat.close()
 
 
-async def test_closing_a_chat_ends_its_jobs():
-    chat, gate = chat_with([call("fit", {"n": 1})], "It runs.")
+async def test_closing_a_chat_ends_its_jobs(tmp_path: Path):
+    """The file says so too; the model, which could go on by itself, is not asked."""
+    chat, gate = chat_with([call("fit", {"n": 1})], "It runs.", "Never asked.")
     await chat.send("Go")
+    chat.tools["fit"].on_done = "continue"
+    kept = chat.save
+    chat._session.save = lambda _: kept(tmp_path / "chat.json")
     chat.close()
     assert chat.jobs[0].outcome == "cancelled"
+    assert (chat.status, len(chat.model.requests)) == ("ready", 2)  # type: ignore[attr-defined]
+    loaded = nb.Chat.load(tmp_path / "chat.json", model=Scripted(), tools=list(chat.tools.values()))
+    assert loaded.jobs[0].outcome == "cancelled"
     gate.set()
+    loaded.close()
+
+
+async def test_a_job_is_ended_from_python_in_a_while():
+    chat, gate = chat_with([call("fit", {"n": 1})], "It runs.")
+    await chat.send("Go")
+    with pytest.raises(
+        ValueError, match=r"after is 0; expected a number of seconds above 0, or None\."
+    ):
+        chat.jobs[0].cancel(after=0)
+    chat.jobs[0].cancel(after=0.05)
+    assert chat.jobs[0].state == "running"
+    assert (await chat.jobs[0]).outcome == "timeout"
+    gate.set()
+    chat.close()
 
 
 async def test_a_job_is_interrupted_by_a_restart_and_loading_asks_nobody(tmp_path: Path):
