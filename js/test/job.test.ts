@@ -29,6 +29,12 @@ describe("the card of a job", () => {
     expect(page.sent).toMatchObject([{ command: "cancel", call: "job-1" }]);
   });
 
+  it("gives it one more minute, as a call", async () => {
+    const page = await show({ conversation: answering([started, job()]) });
+    press(page.button("Cancel job-1 if it still runs in a minute"));
+    expect(page.sent).toMatchObject([{ command: "cancel", call: "job-1", after: 60 }]);
+  });
+
   it("shows what came of it, and has nothing to press then", async () => {
     const done = job({ state: "result", outcome: "ok", value: 0.93 });
     const page = await show({ conversation: answering([started, done]) });

@@ -7,7 +7,7 @@ import type { Outcome } from "../protocol";
 import { type CallNode, isFinal, stateWords } from "../store";
 import { ArgumentTable, argumentLine, Changes } from "./arguments";
 import { Body } from "./body";
-import { CommandButton, CommandStatus } from "./controls";
+import { CancelButtons, CommandButton, CommandStatus } from "./controls";
 import { Duration } from "./duration";
 import { FoldedText } from "./folds";
 import { Foresight } from "./foresight";
@@ -112,39 +112,12 @@ function Folds({ node }: { node: CallNode }) {
 
 /** The buttons of a call. */
 function Controls({ node }: { node: CallNode }) {
-  const { state, question } = node.part;
+  const { id, tool, state, question } = node.part;
   return (
     <div key={isFinal(node.part) ? "final" : state} class="controls">
       {state === "pending" && <Pending node={node} />}
-      {state === "running" && !question && <Running node={node} />}
+      {state === "running" && !question && <CancelButtons id={id} name={tool} />}
       {question && <Question key={question.id} node={node} />}
-    </div>
-  );
-}
-
-/** Seconds that a call may still take, where a person gives it some time. */
-const A_WHILE = 60;
-
-function Running({ node }: { node: CallNode }) {
-  const { id, tool } = node.part;
-  return (
-    <div class="actions">
-      <CommandButton
-        command={{ command: "cancel", call: id }}
-        subject={id}
-        label={`Cancel ${tool}`}
-      >
-        Cancel
-      </CommandButton>
-      <CommandButton
-        command={{ command: "cancel", call: id, after: A_WHILE }}
-        subject={id}
-        look="quiet"
-        label={`Cancel ${tool} if it still runs in a minute`}
-      >
-        in 1 min
-      </CommandButton>
-      <CommandStatus subject={id} />
     </div>
   );
 }

@@ -60,6 +60,33 @@ export function CommandStatus({ subject }: { subject: string }) {
   return <span class="sent">{sentWords(store)}</span>;
 }
 
+/** Seconds that something may still take, where a person gives it some time. */
+const A_WHILE = 60;
+
+/** Ends what runs, now or in a while. */
+export function CancelButtons({ id, name }: { id: string; name: string }) {
+  return (
+    <div class="actions">
+      <CommandButton
+        command={{ command: "cancel", call: id }}
+        subject={id}
+        label={`Cancel ${name}`}
+      >
+        Cancel
+      </CommandButton>
+      <CommandButton
+        command={{ command: "cancel", call: id, after: A_WHILE }}
+        subject={id}
+        look="quiet"
+        label={`Cancel ${name} if it still runs in a minute`}
+      >
+        in 1 min
+      </CommandButton>
+      <CommandStatus subject={id} />
+    </div>
+  );
+}
+
 function sentWords(store: ChatStore): string {
   return store.presence.state === "busy" ? "sent, waits for the kernel" : "sent";
 }

@@ -2,7 +2,7 @@
 
 import { type FilledJob, jobWords } from "../store";
 import { Progress, Result } from "./body";
-import { CommandButton, CommandStatus } from "./controls";
+import { CancelButtons } from "./controls";
 import { Duration } from "./duration";
 import { FoldedText } from "./folds";
 import { Icon, type IconName } from "./icons";
@@ -42,25 +42,12 @@ export function JobCard({ job }: { job: FilledJob }) {
           <FoldedText title="Traceback" text={job.trace} />
         </div>
       )}
-      {state === "running" && <Cancel job={job} />}
+      {state === "running" && (
+        <div class="controls">
+          <CancelButtons id={id} name={id} />
+        </div>
+      )}
     </section>
-  );
-}
-
-function Cancel({ job: { id } }: { job: FilledJob }) {
-  return (
-    <div class="controls">
-      <div class="actions">
-        <CommandButton
-          command={{ command: "cancel", call: id }}
-          subject={id}
-          label={`Cancel ${id}`}
-        >
-          Cancel
-        </CommandButton>
-        <CommandStatus subject={id} />
-      </div>
-    </div>
   );
 }
 
