@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from nbtools import events as ev
-from nbtools.messages import Conversation, ToolCall
+from nbtools.messages import Conversation
 from nbtools.planner import open_calls
 
 MOVES = (ev.CallWaiting, ev.CallStarted, ev.CallEnded)
@@ -29,18 +29,25 @@ class Expiry:
         self._expire = expire
         self._handles: dict[str, asyncio.TimerHandle] = {}
 
-    def note(self, _: ev.Event, conversation: Conversation) -> None:
-        """Look whether a call began or ceased to wait."""
-        self.watch(conversation)
+    def note(self, event: ev.Event, _: Conversation) -> None:
+        """Take note that a call began or ceased to wait."""
+        if isinstance(event, ev.CallWaiting) and event.waiting == "approval":
+            if event.expires is not None:  # a call that waits on keeps the time that it had
+                self._watch(event.call, event.expires)
+        elif isinstance(event, MOVES):
+            self._forget(event.call)
 
-    def watch(self, conversation: Conversation) -> None:
-        """Watch the calls that wait in this conversation, and no others."""
-        waiting = {call.id: call for call in open_calls(conversation) if call.expires is not None}
-        for call_id in self._handles.keys() - waiting.keys():
-            self._handles.pop(call_id).cancel()
-        for call_id in waiting.keys() - self._handles.keys():
-            self._handles[call_id] = self._schedule(waiting[call_id])
+    def take_up(self, conversation: Conversation) -> None:
+        """Watch the calls that wait in a conversation that was saved."""
+        for call in open_calls(conversation):
+            if call.expires is not None:
+                self._watch(call.id, call.expires)
 
-    def _schedule(self, call: ToolCall) -> asyncio.TimerHandle:
-        wait = max(0.0, (call.expires or 0.0) - time.time())
-        return self._loop().call_later(wait, self._expire, call.id)
+    def _watch(self, call_id: str, expires: float) -> None:
+        self._forget(call_id)
+        wait = max(0.0, expires - time.time())
+        self._handles[call_id] = self._loop().call_later(wait, self._expire, call_id)
+
+    def _forget(self, call_id: str) -> None:
+        if (handle := self._handles.pop(call_id, None)) is not None:
+            handle.cancel()

@@ -50,7 +50,7 @@ class Session(Decisions):
         under_way = self._next_steps()
         if self.conversation.error is None and (under_way or (last and last.finish == "cut")):
             self._apply(ev.RequestFailed(failure=_BROKE_OFF))
-        self._expiry.watch(self.conversation)
+        self._expiry.take_up(self.conversation)
         budget, auto_send = self._budget(), self.settings.auto_send
         if planner.status(self.conversation, budget, auto_send=auto_send) == "ready":
             self.background.tell(asks=False)

@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 import nbtools as nb
 from nbtools import previews
 from nbtools.errors import AlreadyDecided, InvalidArguments, ToolDefinitionError
+from nbtools.events import CallEnded, CallStarted, CallWaiting
 from nbtools.executors import Engine
-from nbtools.messages import Decision
+from nbtools.expiry import Expiry
+from nbtools.messages import Conversation, Decision
 from nbtools.outcomes import refused_by_rule, sentence
 from nbtools.runner import Settings
 from nbtools.session import Session
@@ -165,6 +167,35 @@ def test_a_decision_in_time_is_not_undone_by_the_clock() -> None:
         assert [known.outcome for known in page.calls] == ["ok", "expired"]
 
     run_jumping(go())
+
+
+class Unread(Conversation):
+    """A conversation that may not be looked through."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise AssertionError(f"{name} was read")
+
+
+def test_a_call_is_watched_by_what_its_events_say_however_many_others_wait() -> None:
+    """A thousand calls cost a thousand looks, not a million."""
+
+    async def go() -> list[str]:
+        expired: list[str] = []
+        expiry = Expiry(asyncio.get_running_loop, expired.append)
+        in_a_minute = time.time() + 60
+        for number in range(4):
+            waits = CallWaiting(
+                call=f"k-{number}", waiting="approval", args={}, expires=in_a_minute
+            )
+            expiry.note(waits, Unread())
+        expiry.note(CallStarted(call="k-0", args={}), Unread())
+        expiry.note(CallEnded(call="k-1", outcome="declined"), Unread())
+        expiry.note(CallWaiting(call="k-2", waiting="result", args={}), Unread())
+        expiry.note(CallWaiting(call="k-3", waiting="approval", args={"n": 1}), Unread())
+        await asyncio.sleep(61)
+        return expired
+
+    assert run_jumping(go()) == ["k-3"]
 
 
 @pytest.mark.parametrize("seconds", [0, -1, True, "5", float("nan"), float("inf")])
