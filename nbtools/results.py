@@ -5,19 +5,32 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
+from nbtools.checks import expect, whole
 from nbtools.messages import ToolCall
 
 KEPT = 200
-"""How many values a chat keeps; the oldest go first."""
+"""How many values a chat keeps, unless it says otherwise; the oldest go first."""
+
+LISTED = 6
+"""How many names the text of an error lists."""
 
 
 class Results(Mapping[str, object]):
     """Values by call id, by handle, and by tool name (the latest). Never saved to a file.
 
     A handle such as "top_customers#2" stands for one value for good: it is never given again.
+
+    Args:
+        most: How many values are kept; the oldest go first.
+
+    Raises:
+        ValueError: `most` is no whole number of 1 or more.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = KEPT) -> None:
+        expect("max_results", most, (whole(1), "a whole number of 1 or more"))
+        self._most = most
+        self._let_go: set[str] = set()
         self._values: dict[str, object] = {}
         self._latest: dict[str, str] = {}
         self._handles: dict[str, str] = {}
@@ -30,13 +43,20 @@ class Results(Mapping[str, object]):
         self._values[call.id] = value
         self._latest[call.tool] = call.id
         self._handles[handle] = call.id
-        while len(self._values) > KEPT:
-            del self[next(iter(self._values))]
+        self._bound()
         return handle
 
     def keep_late(self, call: str, value: object) -> None:
         """Remember what came after the end of its call; only the call's id leads to it."""
         self._values[call] = value
+        self._bound()
+
+    def _bound(self) -> None:
+        while len(self._values) > self._most:
+            oldest = next(iter(self._values))
+            named = [*self._handles.items(), *self._latest.items()]
+            self._let_go |= {oldest, *(name for name, call in named if call == oldest)}
+            del self[oldest]
 
     def take_up(self, calls: Iterable[ToolCall]) -> None:
         """Note the handles that a saved conversation has given: their values are gone."""
@@ -69,12 +89,27 @@ class Results(Mapping[str, object]):
         """Return the value of this call, of this handle, or the latest one of this tool."""
         if (found := self._found(key)) in self._values:
             return self._values[found]
-        known = ", ".join([*self._latest, *self._values]) or "none yet"
-        raise KeyError(f"There is no result of {key!r}; there are: {known}.")
+        raise KeyError(self._why_not(key))
+
+    def _why_not(self, key: str) -> str:
+        known = [*self._latest, *self._values]
+        listed = ", ".join(known[:LISTED]) or "none yet"
+        more = f" and {len(known) - LISTED} more" if len(known) > LISTED else ""
+        why = f"There is no result of {key!r}"
+        if key in self._let_go:
+            kept = f"the chat keeps the last {self._most} values (max_results)"
+            why = f"The result of {key!r} is not kept any more: {kept}"
+        return f"{why}; there are: {listed}{more}."
 
     def __delitem__(self, key: str) -> None:
-        """Let go of a value."""
+        """Let go of a value.
+
+        Raises:
+            KeyError: There is no such value.
+        """
         found = self._found(key)
+        if found not in self._values:
+            raise KeyError(self._why_not(key))
         del self._values[found]
         self._handles = {name: call for name, call in self._handles.items() if call != found}
         self._latest = {tool: call for tool, call in self._latest.items() if call != found}
@@ -88,6 +123,7 @@ class Results(Mapping[str, object]):
     def clear(self) -> None:
         """Let go of every value."""
         self._values.clear()
+        self._let_go.clear()
         self._latest.clear()
         self._handles.clear()
 

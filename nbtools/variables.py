@@ -29,10 +29,15 @@ class Variables:
 
     Args:
         namespace: Gives the notebook's own variables; looked at only where a pattern was shared.
+        results: The values that tools gave; by default a store of their own.
     """
 
-    def __init__(self, namespace: Callable[[], Mapping[str, object]] = dict) -> None:
-        self.results = Results()
+    def __init__(
+        self,
+        namespace: Callable[[], Mapping[str, object]] = dict,
+        results: Results | None = None,
+    ) -> None:
+        self.results = Results() if results is None else results
         self._namespace = namespace
         self._shared: dict[str, object] = {}
         self._patterns: tuple[str, ...] = ()

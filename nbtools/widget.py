@@ -56,7 +56,7 @@ from nbtools.publisher import Publisher
 from nbtools.records import as_table
 from nbtools.renderers import JavaScriptRenderer, Registry
 from nbtools.report import ContextReport
-from nbtools.results import Results
+from nbtools.results import KEPT, Results
 from nbtools.rulebook import Rules
 from nbtools.runner import Handler, Policy, Settings
 from nbtools.session import Session
@@ -101,6 +101,7 @@ class Chat(anywidget.AnyWidget):
             False where it may run. It can make a tool stricter and never looser.
         max_roundtrips: Rounds of tool calls that one message may cause.
         max_parallel: How many tools of this chat execute at a time.
+        max_results: How many Python values `results` keeps; the oldest go first.
         limits: Further limits of the answer to one message, and of what the model is told.
         autosave: A file that the conversation is written to at each rest and before each effect.
         on_tool_call: Answers calls of tools without a function; None means not handled.
@@ -138,6 +139,7 @@ class Chat(anywidget.AnyWidget):
         approval: Policy = None,
         max_roundtrips: int = 5,
         max_parallel: int = 8,
+        max_results: int = KEPT,
         limits: Limits | None = None,
         autosave: str | Path | None = None,
         on_tool_call: Handler | None = None,
@@ -171,7 +173,7 @@ class Chat(anywidget.AnyWidget):
             context_turns=context_turns,
             on_trim=on_trim,
             approval_timeout=approval_timeout,
-            variables=Variables(display.user_names),
+            variables=Variables(display.user_names, Results(max_results)),
         )
         self._id = secrets.token_hex(6)
         self._widget = secrets.token_hex(16)  # chosen here: the first state names it already
