@@ -35,6 +35,7 @@ from nbtools.tools import PENDING, Result, Tool, ToolContext, check_tools, tool
 
 if TYPE_CHECKING:
     from nbtools.audit import read_audit
+    from nbtools.chat import Chat
     from nbtools.cost import Cost, use_prices
     from nbtools.providers.anthropic import Anthropic
     from nbtools.providers.connections import Timeouts
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from nbtools.rules import Rule
     from nbtools.testing import Scripted
     from nbtools.toolsets.mcp import MCP
-    from nbtools.widget import Chat
 
 __version__ = "0.1.0"
 
@@ -90,7 +90,7 @@ __all__ = [
 _LAZY = {
     "MCP": "nbtools.toolsets.mcp",
     "Anthropic": "nbtools.providers.anthropic",
-    "Chat": "nbtools.widget",
+    "Chat": "nbtools.chat",
     "Cost": "nbtools.cost",
     "Demo": "nbtools.providers.demo",
     "Fallback": "nbtools.providers.fallback",

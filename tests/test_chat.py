@@ -15,11 +15,11 @@ import pytest
 import nbtools as nb
 from nbtools.errors import OverloadedError
 from nbtools.events import Event
+from nbtools.face.turns import CallHandle
 from nbtools.messages import File, Notice, Text, ToolCall, Usage
 from nbtools.providers import Demo
 from nbtools.testing import call, fault, hold, say, usage
 from nbtools.tools import ToolContext
-from nbtools.turns import CallHandle
 from tests.page_copy import PageCopy
 from tests.stage import RecordingComm, Strict, comms, texts, tools_that_ran
 
@@ -613,7 +613,7 @@ def test_ask_lets_a_policy_decide_and_only_true_approves(said: object, runs: boo
 
 
 def test_ask_declines_where_nobody_can_be_asked(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("nbtools.asking.PING_FOR", 0.25)
+    monkeypatch.setattr("nbtools.face.asking.PING_FOR", 0.25)
     ran: list[str] = []
     chat = chat_of([call("wipe_cache", id="k-1")], "Then not.", tools=tools_that_ran(ran))
     assert chat.ask("Wipe").text == "Then not."
@@ -625,7 +625,7 @@ def test_ask_declines_where_nobody_can_be_asked(monkeypatch: pytest.MonkeyPatch)
 def test_ask_asks_at_the_keyboard_where_no_click_arrives(
     monkeypatch: pytest.MonkeyPatch, typed: str, runs: bool
 ):
-    monkeypatch.setattr("nbtools.asking.PING_FOR", 0.25)
+    monkeypatch.setattr("nbtools.face.asking.PING_FOR", 0.25)
     asked: list[str] = []
     monkeypatch.setattr("builtins.input", lambda prompt: asked.append(prompt) or typed)
     ran: list[str] = []

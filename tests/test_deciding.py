@@ -18,13 +18,13 @@ from nbtools.errors import AlreadyDecided, InvalidArguments, ToolDefinitionError
 from nbtools.events import CallEnded, CallStarted, CallWaiting
 from nbtools.executors import Engine
 from nbtools.expiry import Expiry
+from nbtools.face.turns import all_calls
 from nbtools.messages import Conversation, Decision
 from nbtools.outcomes import refused_by_rule, sentence
 from nbtools.runner import Settings
 from nbtools.session import Session
 from nbtools.testing import call
 from nbtools.tools import ToolContext
-from nbtools.turns import all_calls
 from tests.servers import calls_reply, text_reply
 from tests.stage import Page, Serve, Strict, run_jumping, serve
 

@@ -20,9 +20,9 @@ import pytest
 
 import nbtools as nb
 from nbtools.events import CallProgressed
+from nbtools.face.turns import CallHandle
 from nbtools.messages import Json
 from nbtools.testing import call
-from nbtools.turns import CallHandle
 
 pytestmark = pytest.mark.kernel
 

@@ -153,7 +153,9 @@ def test_the_chats_renderer_comes_first_then_the_tools_then_that_for_all():
     def tools(call): ...
     def every(call): ...
 
-    registry = Registry({"a": tool("a", tools), "b": tool("b", tools), "c": tool("c", None)})
+    registry = Registry(
+        lambda: {"a": tool("a", tools), "b": tool("b", tools), "c": tool("c", None)}
+    )
     registry.set("a", chats)
     registry.set("*", every)
     found = [registry.find(name) for name in "abc"]
@@ -164,7 +166,7 @@ def test_the_chats_renderer_comes_first_then_the_tools_then_that_for_all():
 
 
 def test_a_javascript_renderer_is_not_drawn_in_python():
-    registry = Registry({})
+    registry = Registry(dict)
     registry.set("a", JavaScriptRenderer(MODULE))
     assert registry.python("a") is None
     assert registry.draws is False
@@ -174,7 +176,7 @@ def test_a_javascript_renderer_is_not_drawn_in_python():
 
 def test_the_page_reads_kind_asset_and_traits_of_every_renderer():
     script = JavaScriptRenderer(MODULE, traits="args")
-    registry = Registry({"b": tool("b", lambda call: 1)})
+    registry = Registry(lambda: {"b": tool("b", lambda call: 1)})
     registry.set("a", script)
     registry.set("*", lambda call: 2)
     assert registry.describe() == {
@@ -196,6 +198,6 @@ async def _asynchronous(call): ...
     ],
 )
 def test_what_is_no_renderer_is_refused(renderer, text):
-    registry = Registry({})
+    registry = Registry(dict)
     with pytest.raises(TypeError, match=text):
         registry.set("a", renderer)

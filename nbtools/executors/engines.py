@@ -37,6 +37,20 @@ class Engine:
         """Call `fn(*args)` on the engine's loop, soon; safe from every thread and never blocks."""
         self.loop.call_soon_threadsafe(fn, *args)
 
+    def do(self, work: Callable[[], T]) -> T:
+        """Do a short piece of work on the engine's loop, from any thread, and return what it returns.
+
+        Raises:
+            Exception: Whatever the work raised.
+        """
+        if self.here:
+            return work()
+
+        async def carried() -> T:
+            return work()
+
+        return self.submit(carried()).result()
+
     def submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
         """Run a coroutine on the engine's loop; safe from every thread.
 

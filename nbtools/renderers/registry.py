@@ -19,12 +19,14 @@ class Registry:
     """Find what draws a call: the chat's renderer, then the tool's own, then the chat's for `*`.
 
     Args:
-        tools: The chat's tools by name; each may bring a renderer along.
+        tools: Gives the chat's tools by name; each may bring a renderer along.
     """
 
-    def __init__(self, tools: Mapping[str, Tool]) -> None:
-        self.tools = tools
+    def __init__(self, tools: Callable[[], Mapping[str, Tool]]) -> None:
+        self._tools = tools
         self._chosen: dict[str, Renderer] = {}
+        self.on_change: Callable[[], None] = lambda: None
+        """Called when another renderer was chosen."""
 
     def set(self, tool: str, renderer: Renderer | None) -> None:
         """Choose what draws a tool's calls in this chat.
@@ -40,6 +42,7 @@ class Registry:
             self._chosen.pop(tool, None)
         else:
             self._chosen[tool] = _checked(tool, renderer)
+        self.on_change()
 
     def find(self, tool: str) -> Renderer | None:
         """Return what draws a tool's calls; None is the built-in card."""
@@ -54,7 +57,7 @@ class Registry:
     @property
     def draws(self) -> bool:
         """Whether any renderer is a Python one."""
-        own = (tool.render for tool in self.tools.values() if tool.render is not None)
+        own = (tool.render for tool in self._tools().values() if tool.render is not None)
         every = (*own, *self._chosen.values())
         return any(not isinstance(known, JavaScriptRenderer) for known in every)
 
@@ -68,7 +71,7 @@ class Registry:
         return {one.asset: one.code for one in known if isinstance(one, JavaScriptRenderer)}
 
     def _all(self) -> dict[str, Renderer]:
-        own = {name: tool.render for name, tool in self.tools.items() if tool.render is not None}
+        own = {name: tool.render for name, tool in self._tools().items() if tool.render is not None}
         return {**own, **self._chosen}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any, TypeVar, overload
+from typing import Any, overload
 
 from nbtools.callers import caller
 from nbtools.commands import Verdict
@@ -29,23 +29,6 @@ from nbtools.reducer import calls_of, find_call
 from nbtools.schema.output import read_output
 from nbtools.session import Session
 from nbtools.settings import Output, merge
-
-Value = TypeVar("Value")
-
-
-def on_engine(session: Session, work: Callable[[], Value]) -> Value:
-    """Do a short piece of work on the engine's loop, from any thread, and return what it returns.
-
-    Raises:
-        Exception: Whatever the work raised.
-    """
-    if session.engine.here:
-        return work()
-
-    async def carried() -> Value:
-        return work()
-
-    return session.engine.submit(carried()).result()
 
 
 class Turn:
@@ -71,7 +54,7 @@ class Turn:
 
         self._session = session
         self._until = until
-        self._after, self._shape = on_engine(session, start)
+        self._after, self._shape = session.engine.do(start)
         self._rested: Future[None] = session.engine.submit(session.rest())
 
     @property

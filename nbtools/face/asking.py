@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 from nbtools.blocking import ask_person, run_blocking
 from nbtools.bridge import Bridge
 from nbtools.events import Event
+from nbtools.face.turns import CallHandle, Turn
 from nbtools.messages import Conversation, ToolCall
 from nbtools.planner import open_calls
 from nbtools.session import Session
-from nbtools.turns import CallHandle, Turn
 
 PING_EVERY = 0.25
 PING_FOR = 3.0

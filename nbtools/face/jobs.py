@@ -8,10 +8,10 @@ from concurrent.futures import Future
 from typing import Any, overload
 
 from nbtools.errors import IllegalMove, NbtoolsError
+from nbtools.face.turns import CallHandle
 from nbtools.messages import Job, JobState, Outcome, Progress
 from nbtools.reducer import find_job
 from nbtools.session import Session
-from nbtools.turns import CallHandle, on_engine
 
 
 class JobHandle:
@@ -80,14 +80,14 @@ class JobHandle:
             NbtoolsError: It was cleared.
             ValueError: `after` is no number above 0.
         """
-        on_engine(self._session, lambda: self._session.background.cancel(self.job.id, after))
+        self._session.engine.do(lambda: self._session.background.cancel(self.job.id, after))
 
     def __await__(self) -> Generator[Any, None, JobHandle]:
         """Wait until it is over; cancelling the wait leaves it running."""
         return self._wait().__await__()
 
     async def _wait(self) -> JobHandle:
-        await asyncio.wrap_future(on_engine(self._session, self._over))
+        await asyncio.wrap_future(self._session.engine.do(self._over))
         return self
 
     def _over(self) -> Future[None]:
