@@ -92,37 +92,21 @@ class Tool:
         background: bool = False,
         on_done: OnDone = "note",
     ) -> None:
-        _check_function(name, function)
-        self.name = _checked_name(name, function)
-        self.function = function
-        self.approval = approval
-        self.destructive = destructive
-        self.idempotent = idempotent
-        self.timeout = timeout
-        self.thread: Thread = thread
-        self.executor = executor
-        self.max_parallel = max_parallel
-        self.retries = retries
-        self.retry_on = retry_on
-        self.backoff = backoff
-        self.render = render
-        self.errors: Errors = errors
-        self.parse = parse
-        self.background = background
-        self.on_done: OnDone = on_done
+        self.name = _name_of(name, function)
+        self.function, self.kind = function, _kind(function)
+        self.approval, self.destructive, self.idempotent = approval, destructive, idempotent
+        self.thread, self.background, self.on_done = thread, background, on_done
+        self.executor, self.max_parallel, self.timeout = executor, max_parallel, timeout
+        self.retries, self.retry_on, self.backoff = retries, retry_on, backoff
+        self.render, self.errors, self.parse = render, errors, parse
         check_settings(self.name, {name: getattr(self, name) for name in CHECKED})
-        self.kind: Kind = _kind(function)
         self._arguments = self._read_arguments(parameters)
-        if background and function is None:
-            raise ToolDefinitionError(f"Tool {self.name!r}: background work needs a function.")
-        check_executor(self.name, executor, self.kind, thread, self.hidden or "")
+        self._check_place()
         self.description = self._describe() if description is None else description
         self.parameters = self._arguments.parameters
         self.fingerprint = digest(self.name, self.parameters)
         self.preview = preview and Foresight(preview, self.name, self._names())
-        if function is not None:
-            self.__doc__ = self.description
-            self.__wrapped__ = function
+        self._wrap()
 
     @property
     def spec(self) -> ToolSpec:
@@ -228,6 +212,18 @@ class Tool:
         policy = "" if self.asks is None else f", approval={self.asks!r}"
         return f"<Tool {self.name}({names}){policy}>"
 
+    def _check_place(self) -> None:
+        """Make sure that the function can run where it is to run."""
+        if self.background and self.function is None:
+            raise ToolDefinitionError(f"Tool {self.name!r}: background work needs a function.")
+        check_executor(self.name, self.executor, self.kind, self.thread, self.hidden or "")
+
+    def _wrap(self) -> None:
+        """Let the tool look like its function, to whoever inspects it."""
+        if self.function is not None:
+            self.__doc__ = self.description
+            self.__wrapped__ = self.function
+
     def _read_arguments(self, parameters: Mapping[str, Json] | None) -> Described | Written:
         if parameters is not None:
             return Written(parameters, self.name, context=ToolContext, function=self.function)
@@ -265,12 +261,9 @@ class Tool:
         raise InvalidArguments(f"parse of {self.name!r} gave {kind}, expected an object.")
 
 
-def _check_function(name: str, function: object) -> None:
+def _name_of(name: str, function: Callable[..., Any] | None) -> str:
     if function is not None and not callable(function):
         raise ToolDefinitionError(f"Tool {name!r}: {function!r:.80} is not callable.")
-
-
-def _checked_name(name: str, function: Callable[..., Any] | None) -> str:
     if not name and function is not None:
         name = callable_name(function)
     if not isinstance(name, str) or not _NAME.fullmatch(name):
