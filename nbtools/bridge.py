@@ -19,7 +19,7 @@ from nbtools import commands as cmd
 from nbtools.allowing import allow
 from nbtools.choosing import Choosing
 from nbtools.codec import clean_text, encode
-from nbtools.dispatch import dispatch
+from nbtools.dispatch import dispatch, look_up
 from nbtools.errors import (
     AlreadyDecided,
     ChatBusy,
@@ -242,8 +242,8 @@ class Bridge:
         elif (envelope.boot, envelope.chat) != (self._boot, self._chat):
             text = "This page belongs to a kernel session or a chat that has ended."
             self._acknowledge(_refused(envelope.id, CommandError(text, error="foreign")))
-        elif isinstance(envelope.command, cmd.Choices):
-            self._begin_look(envelope)
+        elif isinstance(envelope.command, cmd.Choices | cmd.Rows):
+            self._begin(envelope)
         else:
             self._acknowledge(self._carry_out(envelope))
 
@@ -255,8 +255,8 @@ class Bridge:
         done: Ack = {"ack": envelope.id, "ok": True}
         return done if value is None else {**done, "value": value}
 
-    def _begin_look(self, envelope: cmd.Envelope) -> None:
-        """Look for models beside the chat; a repeat of the command changes nothing."""
+    def _begin(self, envelope: cmd.Envelope) -> None:
+        """Begin what takes time, beside the chat; a repeat of the command changes nothing."""
         if envelope.id not in self._unanswered:
             self._unanswered.add(envelope.id)
             self._session.engine.submit(self._look(envelope))
@@ -264,19 +264,23 @@ class Bridge:
     async def _look(self, envelope: cmd.Envelope) -> None:
         ack: Ack = {"ack": envelope.id, "ok": True}
         try:
-            await self._offers().look()
+            if isinstance(envelope.command, cmd.Rows):
+                ack["value"] = await look_up(self._session, envelope.command)
+            else:
+                await self._offers().look()
         except Exception as error:  # noqa: BLE001 - the button must not stay pressed
             ack = _failed(envelope, error)
         self._unanswered.discard(envelope.id)
-        self._acknowledge(ack)
+        self._acknowledge(ack, remember="value" not in ack)  # rows can be looked up once more
 
     def _offers(self) -> Choosing:
         if self._choosing is None:
             raise CommandError("This chat offers no choice of models.")
         return self._choosing
 
-    def _acknowledge(self, ack: Ack) -> None:
-        self._answered[ack["ack"]] = ack
+    def _acknowledge(self, ack: Ack, *, remember: bool = True) -> None:
+        if remember:
+            self._answered[ack["ack"]] = ack
         while len(self._answered) > REMEMBERED:
             del self._answered[next(iter(self._answered))]
         self._acks.append(ack)

@@ -226,6 +226,18 @@ class Asset:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Rows:
+    """Give other rows and columns of the table that a call returned: the answer's value."""
+
+    command: Literal["rows"] = "rows"
+    call: str
+    start: int = 0
+    """How many rows stand before them."""
+    column: int = 0
+    """How many columns stand before them."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Pong:
     """Clicks reach Python now: the answer to a ping."""
 
@@ -256,6 +268,7 @@ Command = (
     | Sync
     | View
     | Asset
+    | Rows
     | Pong
 )
 COMMANDS: Mapping[str, type[Any]] = {

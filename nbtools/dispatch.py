@@ -6,11 +6,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from nbtools import commands as cmd
+from nbtools.display.pages import page_of
 from nbtools.errors import CommandError
+from nbtools.executors import in_worker
+from nbtools.protocol import TablePage
 from nbtools.session import Session
 
 LONGEST_MESSAGE = 1_000_000
 """Characters of a message that a person may send."""
+
+_LET_GO = "The rows are not in the kernel any more: its value was let go of. Run the call again."
 
 
 def dispatch(session: Session, command: cmd.Command) -> None:
@@ -25,6 +30,31 @@ def dispatch(session: Session, command: cmd.Command) -> None:
         ValueError: The slash form of a direct call cannot be read.
     """
     _ACTIONS[type(command)](session, command)
+
+
+async def look_up(session: Session, wanted: cmd.Rows) -> TablePage:
+    """Give rows of a table from the value that the chat keeps of a call.
+
+    Args:
+        session: The conversation.
+        wanted: Which rows, of which call.
+
+    Raises:
+        CommandError: A place is before the beginning, or there is no such table.
+    """
+    for field, place in (("start", wanted.start), ("column", wanted.column)):
+        if place < 0:
+            raise CommandError(f"{field!r} counts from 0; it cannot be {place}.", field=field)
+    try:
+        value = session.results.of_call(wanted.call)
+    except KeyError:
+        raise CommandError(_LET_GO, error="unknown") from None
+    page = await in_worker(
+        lambda: page_of(value, start=wanted.start, column=wanted.column, call=wanted.call)
+    )
+    if page is None:
+        raise CommandError("The value of this call is no table any more.", error="unknown")
+    return page
 
 
 def _send(session: Session, command: cmd.Send) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from nbtools import events as ev
 from nbtools.codec import dumps, plain
-from nbtools.display import bundle, preview, tell, together
+from nbtools.display import bundle, preview, reachable, tell, together
 from nbtools.errors import ToolError
 from nbtools.limits import Limits
 from nbtools.messages import Json, Outcome, ToolCall
@@ -72,7 +72,7 @@ def finished(
         outcome="ok",
         told=_edited(call) + _told(faces, shown, limits),
         value=preview(faces.value),
-        display=together([*shown, *_own_display(faces, shown)]),
+        display=together([*shown, *_own_display(call, faces, shown)]),
         time=time.time(),
     )
 
@@ -100,10 +100,14 @@ def _told(faces: Result, shown: Sequence[Mapping[str, Json]], limits: Limits) ->
     return tell(faces.value if faces.model is None else faces.model, **bounds)
 
 
-def _own_display(faces: Result, shown: Sequence[Mapping[str, Json]]) -> list[Mapping[str, Json]]:
+def _own_display(
+    call: ToolCall, faces: Result, shown: Sequence[Mapping[str, Json]]
+) -> list[Mapping[str, Json]]:
     if faces.display is not None:
         return [bundle(faces.display)]
-    return [] if faces.value is None and shown else [bundle(faces.value)]
+    if faces.value is None and shown:
+        return []
+    return [reachable(bundle(faces.value), faces.value, call.id)]
 
 
 def _edited(call: ToolCall) -> str:

@@ -72,7 +72,13 @@ def plain(value: object, *, limit: int = 65_536, depth: int = 20) -> Json:
     Returns:
         JSON that shares nothing with `value`; what was left out is named in its place.
     """
-    return _Walk(max(limit, 256)).value(value, depth)
+    return plain_and_whole(value, limit=limit, depth=depth)[0]
+
+
+def plain_and_whole(value: object, *, limit: int = 65_536, depth: int = 20) -> tuple[Json, bool]:
+    """Turn any value into strict JSON as `plain` does, and say whether nothing was left out."""
+    walk = _Walk(max(limit, 256))
+    return walk.value(value, depth), walk.whole
 
 
 class _Items(NamedTuple):
@@ -94,6 +100,7 @@ class _Walk:
     def __init__(self, limit: int) -> None:
         self.left = limit
         self.path: set[int] = set()
+        self.whole = True
 
     def value(self, value: object, depth: int) -> Json:
         before = self.left
@@ -119,18 +126,23 @@ class _Walk:
         if len(text) <= self.left and _cost(kept) <= self.left:
             self.left -= _cost(kept)
             return kept
+        self.whole = False
         tail = f"… (cut; {len(text):,} characters in all)"
         kept = _fit(kept, self.left - len(tail) - 2) + tail
         self.left -= _cost(kept)
         return kept
 
+    def _instead(self, words: str) -> str:
+        self.whole = False
+        return self.text(words)
+
     def _container(self, key: int, face: _Items | _Pairs, depth: int) -> Json:
         if key in self.path:
             return self.text("… (contains itself)")
         if face.size and depth <= 0:
-            return self.text("… (nested deeper)")
+            return self._instead("… (nested deeper)")
         if face.size and self.left < _ROOM:
-            return self.text("… (cut)")
+            return self._instead("… (cut)")
         self.path.add(key)
         try:
             self.left -= 2 + _MARK
@@ -144,6 +156,7 @@ class _Walk:
         items: list[Json] = []
         for item in face.values:
             if self.left < _ROOM:
+                self.whole = False
                 items.append(f"… {face.size - len(items):,} more")
                 return items
             self.left -= 1
@@ -157,6 +170,7 @@ class _Walk:
         for key, value in face.pairs:
             name = _name(key, seen)
             if self.left - _cost(name) - 2 < _ROOM:
+                self.whole = False
                 pairs[_name("…", seen)] = f"{face.size - len(pairs):,} more"
                 return pairs
             self.left -= _cost(name) + 2

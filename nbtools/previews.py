@@ -11,7 +11,7 @@ from typing import Any
 
 from nbtools.codec import dumps, plain
 from nbtools.display import bundle
-from nbtools.display.tables import frame_of
+from nbtools.display.frames import frame_of
 from nbtools.executors import in_main, in_worker
 from nbtools.frozen import thaw
 from nbtools.messages import Preview, ToolCall

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from nbtools.codec import dumps
-from nbtools.display.tables import frame_of, tell_frame
+from nbtools.display.frames import frame_of
+from nbtools.display.tables import tell_frame
 from nbtools.errors import WithheldError
 from nbtools.frozen import freeze
 from nbtools.messages import Json, Message, Part, Reasoning, Request, Text, ToolCall

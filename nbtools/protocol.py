@@ -170,4 +170,23 @@ class AssetReference(TypedDict):
     """In bytes."""
 
 
+class TablePage(TypedDict):
+    """Some rows and columns of a table: what a card shows of it, and the answer to `rows`."""
+
+    columns: list[Json]
+    rows: list[list[Json]]
+    note: NotRequired[str]
+    """The size of the table and of what is shown of it, in words."""
+    shape: NotRequired[list[int]]
+    """Rows and columns of the whole table; the index is none of them."""
+    start: NotRequired[int]
+    """How many rows stand before these."""
+    column: NotRequired[int]
+    """How many columns stand before these."""
+    call: NotRequired[str]
+    """The call whose value it is, where `rows` can give other pages of it."""
+    whole: NotRequired[str]
+    """Where the whole value is, in words, where something of it is left out."""
+
+
 MimeBundle: TypeAlias = Mapping[str, Any]

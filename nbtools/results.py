@@ -101,6 +101,14 @@ class Results(Mapping[str, object]):
             why = f"The result of {key!r} is not kept any more: {kept}"
         return f"{why}; there are: {listed}{more}."
 
+    def of_call(self, call: str) -> object:
+        """Return the value of the call with exactly this id.
+
+        Raises:
+            KeyError: It is not kept.
+        """
+        return self._values[call]
+
     def __delitem__(self, key: str) -> None:
         """Let go of a value.
 

@@ -26,6 +26,7 @@ from nbtools.messages import (
 )
 
 TABLE = "application/vnd.nbtools.table+json"
+NOTE = "application/vnd.nbtools.note+json"
 SEVERAL = "application/vnd.nbtools.several+json"
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 LARGEST_PICTURE = 700_000
@@ -167,7 +168,8 @@ def _bundle(shown: Mapping[str, Json]) -> str:
     for mime in PICTURES:
         if picture := _picture(mime, shown.get(mime)):
             return picture
-    return _table(shown.get(TABLE)) or _block(_short(str(shown.get("text/plain", ""))))
+    text = _block(_short(str(shown.get("text/plain", "")))) + _remark(shown.get(NOTE))
+    return _table(shown.get(TABLE)) or text
 
 
 def _table(value: Json) -> str:
@@ -179,8 +181,12 @@ def _table(value: Json) -> str:
         "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>"
         for row in value["rows"]
     )
-    note = f"<p>{escape(str(value['note']))}</p>" if value.get("note") else ""
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}"
+    said = _remark(value.get("note")) + _remark(value.get("whole"))
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{said}"
+
+
+def _remark(words: object) -> str:
+    return f"<p>{escape(str(words))}</p>" if words else ""
 
 
 def _is_table(value: Json) -> bool:

@@ -79,7 +79,8 @@ def test_a_list_of_flat_records_is_a_table_too():
     assert shown["application/vnd.nbtools.table+json"] == {
         "columns": ["day", "low", "high"],
         "rows": [["Mon", 3, None], ["Tue", None, None]],
-        "note": "",
+        "shape": [2, 3],
+        "note": "2 rows and 3 columns",
     }
     assert shown["application/json"] == [{"day": "Mon", "low": 3}, {"day": "Tue", "high": None}]
     assert "application/vnd.nbtools.table+json" not in bundle([{"deep": [1]}])

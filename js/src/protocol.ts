@@ -433,13 +433,23 @@ export interface Asset {
   asset: string;
 }
 
+/** Give other rows and columns of the table that a call returned: the answer's value. */
+export interface Rows {
+  command: "rows";
+  call: string;
+  /** How many rows stand before them. */
+  start?: number | undefined;
+  /** How many columns stand before them. */
+  column?: number | undefined;
+}
+
 /** Clicks reach Python now: the answer to a ping. */
 export interface Pong {
   command: "pong";
   ping: number;
 }
 
-export type Command = Send | Approve | Decline | Decide | Allow | Revoke | Answer | Cancel | Rerun | Resend | Release | Stop | EditMessage | Regenerate | Pin | Clear | Choices | Choose | Act | Sync | View | Asset | Pong;
+export type Command = Send | Approve | Decline | Decide | Allow | Revoke | Answer | Cancel | Rerun | Resend | Release | Stop | EditMessage | Regenerate | Pin | Clear | Choices | Choose | Act | Sync | View | Asset | Rows | Pong;
 
 /** The fields of a part that grow by appending. */
 export type Field = "text" | "raw" | "output";
@@ -580,6 +590,24 @@ export interface AssetReference {
   asset: string;
   /** In bytes. */
   size: number;
+}
+
+/** Some rows and columns of a table: what a card shows of it, and the answer to `rows`. */
+export interface TablePage {
+  columns: Json[];
+  rows: Json[][];
+  /** The size of the table and of what is shown of it, in words. */
+  note?: string | undefined;
+  /** Rows and columns of the whole table; the index is none of them. */
+  shape?: number[] | undefined;
+  /** How many rows stand before these. */
+  start?: number | undefined;
+  /** How many columns stand before these. */
+  column?: number | undefined;
+  /** The call whose value it is, where `rows` can give other pages of it. */
+  call?: string | undefined;
+  /** Where the whole value is, in words, where something of it is left out. */
+  whole?: string | undefined;
 }
 
 /** A command as it travels: with its own id, its conversation's and its kernel's. */

@@ -9,6 +9,7 @@ from nbtools.display.bundles import bundle
 from nbtools.display.faces import preview, tell
 from nbtools.display.mime import together
 from nbtools.display.outputs import current_cell, show_static, show_view, update_static
+from nbtools.display.pages import reachable
 from nbtools.display.pyplot import Figures, figures
 from nbtools.display.routing import Collected, Sink, capture, user_names
 
@@ -21,6 +22,7 @@ __all__ = [
     "current_cell",
     "figures",
     "preview",
+    "reachable",
     "show_static",
     "show_view",
     "tell",

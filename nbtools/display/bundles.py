@@ -6,10 +6,11 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from nbtools.display.frames import frame_of
 from nbtools.display.mime import PICTURE, finish, is_bundle, picture_type
+from nbtools.display.pages import show_frame, show_records
 from nbtools.display.pictures import draw_png, figure_of
 from nbtools.display.routing import Collected, capture, shell
-from nbtools.display.tables import frame_of, show_frame, show_records
 from nbtools.display.text import raised, safe_repr
 from nbtools.messages import Json
 from nbtools.plain import plain

@@ -23,6 +23,29 @@ def cut(text: str, limit: int) -> str:
     return clean_text(text[: keep - tail] + note + text[len(text) - tail :])
 
 
+def kept(length: int, limit: int) -> int:
+    """Say how many characters of a text `head` gives besides the words on the rest."""
+    return length if length <= limit else max(limit - len(_rest(length)), 0)
+
+
+def head(text: str, limit: int) -> str:
+    """Shorten text at its end, and say by how much.
+
+    Args:
+        text: Any text.
+        limit: The most characters to give.
+
+    Returns:
+        Valid text of at most `limit` characters, as long as `limit` is at least 64.
+    """
+    keep = kept(len(text), limit)
+    return clean_text(text[:keep]) + (_rest(len(text) - keep) if keep < len(text) else "")
+
+
+def _rest(length: int) -> str:
+    return f"… ({length:,} more characters)"
+
+
 def safe_repr(value: object, *, limit: int = 2_000) -> str:
     """Give the repr of a value, or a note where the value's own code raises.
 
