@@ -5,7 +5,6 @@ Source: https://platform.openai.com/docs/api-reference/chat.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, Unpack, get_args
 
@@ -13,12 +12,11 @@ from nbtools.messages import Json, Request
 from nbtools.providers.connections import Timeouts
 from nbtools.providers.emulation import emulate, needs_emulation
 from nbtools.providers.emulation_decoder import EmulatedDecoder
-from nbtools.providers.http import HttpProvider
 from nbtools.providers.naming import own_names, wire_names
 from nbtools.providers.openai_decoder import Decoder
 from nbtools.providers.openai_encoder import encode_request
+from nbtools.providers.openai_server import OpenAIServer, openai_address
 from nbtools.providers.openai_settings import encode_settings
-from nbtools.providers.vendors import OPENAI, key_headers, variable_of, wants_key
 from nbtools.settings import Settings, SettingsFields
 
 if TYPE_CHECKING:
@@ -33,7 +31,7 @@ ToolMode = Literal["native", "emulated"]
 """Whether the server is told of tools, or the answer's schema speaks of them instead."""
 
 
-class OpenAI(HttpProvider):
+class OpenAI(OpenAIServer):
     """A model behind the Chat Completions protocol.
 
     Args:
@@ -59,7 +57,6 @@ class OpenAI(HttpProvider):
     """
 
     path = "/chat/completions"
-    home = OPENAI
     wire = "openai-chat"
     _worked = False
 
@@ -81,7 +78,7 @@ class OpenAI(HttpProvider):
         super().__init__(
             model,
             label=f"openai:{model}",
-            base_url=base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI,
+            base_url=openai_address(base_url),
             api_key=api_key,
             headers=headers,
             timeout=timeout,
@@ -90,9 +87,7 @@ class OpenAI(HttpProvider):
             settings=settings,
             **fields,
         )
-        self.variable = variable_of(self.host)
-        self._own = self._base == OPENAI
-        self._strict = self._own if strict is None else strict
+        self._note_server(strict=strict)
         self._mode = _checked(tools)
 
     def encode(self, request: Request) -> dict[str, Json]:
@@ -133,12 +128,6 @@ class OpenAI(HttpProvider):
         """
         names = own_names(request, wire_names(request))
         return EmulatedDecoder(Decoder(), names) if self._emulates(request) else Decoder(names)
-
-    def _wants_key(self) -> bool:
-        return super()._wants_key() or wants_key(self.host)
-
-    def _authorization(self, key: str) -> dict[str, str]:
-        return key_headers(self.host, key)
 
     def _emulates(self, request: Request) -> bool:
         return self._mode == "emulated" and needs_emulation(request)

@@ -8,20 +8,18 @@ Source: https://platform.openai.com/docs/api-reference/responses.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Unpack
 
 from nbtools.messages import Json, Request
 from nbtools.providers.connections import Timeouts
-from nbtools.providers.http import HttpProvider
 from nbtools.providers.naming import own_names, wire_names
+from nbtools.providers.openai_server import OpenAIServer, openai_address
 from nbtools.providers.responses_decoder import Decoder
 from nbtools.providers.responses_encoder import encode_input, encode_tool
 from nbtools.providers.responses_items import WIRE
 from nbtools.providers.responses_settings import encode_settings
-from nbtools.providers.vendors import OPENAI, key_headers, variable_of, wants_key
 from nbtools.settings import Settings, SettingsFields
 
 if TYPE_CHECKING:
@@ -33,7 +31,7 @@ __all__ = ["Decoder", "OpenAIResponses"]
 _UNTHINKING = re.compile(r"(chatgpt-)?(gpt-[34]|4o)")
 
 
-class OpenAIResponses(HttpProvider):
+class OpenAIResponses(OpenAIServer):
     """A model behind the Responses protocol.
 
     Args:
@@ -58,7 +56,6 @@ class OpenAIResponses(HttpProvider):
     """
 
     path = "/responses"
-    home = OPENAI
     wire = WIRE
 
     def __init__(
@@ -78,7 +75,7 @@ class OpenAIResponses(HttpProvider):
         super().__init__(
             model,
             label=f"openai-responses:{model}",
-            base_url=base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI,
+            base_url=openai_address(base_url),
             api_key=api_key,
             headers=headers,
             timeout=timeout,
@@ -87,8 +84,7 @@ class OpenAIResponses(HttpProvider):
             settings=settings,
             **fields,
         )
-        self.variable = variable_of(self.host)
-        self._strict = self._base == OPENAI if strict is None else strict
+        self._note_server(strict=strict)
 
     def encode(self, request: Request) -> dict[str, Json]:
         """Write the JSON body of a request.
@@ -129,9 +125,3 @@ class OpenAIResponses(HttpProvider):
             request: The question.
         """
         return Decoder(own_names(request, wire_names(request)))
-
-    def _wants_key(self) -> bool:
-        return super()._wants_key() or wants_key(self.host)
-
-    def _authorization(self, key: str) -> dict[str, str]:
-        return key_headers(self.host, key)
