@@ -10,6 +10,7 @@ from nbtools.audit import MOVES, Audit
 from nbtools.guarding import Guarded
 from nbtools.messages import Conversation
 from nbtools.outcomes import sentence
+from nbtools.tools.paths import without_folders
 
 
 class Audited(Guarded):
@@ -29,7 +30,7 @@ class Audited(Guarded):
             await super()._run(call_id)
             return
         reason = f"{problem} So the call was not run."
-        told = sentence("failed", reason)
+        told = sentence("failed", without_folders(reason))
         self._settle(
             ev.CallEnded(call=call_id, outcome="failed", error=reason, told=told, time=time.time())
         )

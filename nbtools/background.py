@@ -24,7 +24,7 @@ from nbtools.messages import Conversation, Job, Json, Message, Notice, Progress,
 from nbtools.reducer import calls_of, find_job
 from nbtools.runner import Settings
 from nbtools.tools import Result, Tool
-from nbtools.tools.failure import explain
+from nbtools.tools.failure import explain, told_of
 
 _WORDS = {
     "ok": "is done",
@@ -181,7 +181,9 @@ class Background:
     def _finished(self, job: str, call: ToolCall, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.error("The job %r failed.", job, exc_info=error)
-            self._end(job, ended(call, "failed", f"nbtools failed: {explain(error)}"))
+            text = "nbtools failed: "
+            said, told = text + explain(error), text + told_of(error)
+            self._end(job, ended(call, "failed", said, told=told))
 
     def _end(self, job: str, end: ev.CallEnded) -> None:
         if self._close(job, end):

@@ -14,33 +14,34 @@ from nbtools.limits import Limits
 from nbtools.messages import Json, Outcome, ToolCall
 from nbtools.outcomes import sentence
 from nbtools.tools import Result, Tool
-from nbtools.tools.failure import explain, trace
+from nbtools.tools.failure import explain, told_of, trace
 from nbtools.variables import Variables, takers
 
 _ADVICE = {None: "", True: " The same call may work later.", False: " Do not repeat this call."}
 """What a `ToolError` may say besides its text, by its `retryable`."""
 
 
-def ended(call: ToolCall, outcome: Outcome, reason: str) -> ev.CallEnded:
+def ended(call: ToolCall, outcome: Outcome, reason: str, *, told: str = "") -> ev.CallEnded:
     """Write down the end of a call that gave no value.
 
     Args:
         call: The call.
         outcome: What became of it.
-        reason: Why, in words for the person and the model.
+        reason: Why, in words for the person.
+        told: The words for the model, where they are others.
     """
     return ev.CallEnded(
         call=call.id,
         outcome=outcome,
         error=reason,
-        told=_edited(call) + sentence(outcome, reason),
+        told=_edited(call) + sentence(outcome, told or reason),
         time=time.time(),
     )
 
 
 def raised(call: ToolCall, tool: Tool, error: BaseException) -> ev.CallEnded:
     """Write down an exception as the end of a call."""
-    told = explain(error, tool.errors)
+    told = told_of(error, tool.errors)
     text = sentence("failed", told)
     if isinstance(error, ToolError):
         text = told + _ADVICE[error.retryable]

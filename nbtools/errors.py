@@ -165,12 +165,14 @@ class InvalidArguments(NbtoolsError):  # noqa: N818 - a sentence about the call,
     Args:
         text: What is missing, unknown, mistyped, and what would be accepted.
         field: The first argument that is wrong, "" if it is the whole.
+        told: What the model is told, "" if it is the text.
     """
 
-    def __init__(self, text: str, *, field: str = "") -> None:
+    def __init__(self, text: str, *, field: str = "", told: str = "") -> None:
         super().__init__(text)
         self.text = text
         self.field = field
+        self.told = told
 
 
 class ChatBusy(NbtoolsError):  # noqa: N818 - reads as the state it reports

@@ -46,7 +46,8 @@ from nbtools.privacy import Privacy
 from nbtools.providers import Provider
 from nbtools.rules import Rule
 from nbtools.tools import Offered, Tool, ToolContext
-from nbtools.tools.failure import explain
+from nbtools.tools.failure import explain, told_of
+from nbtools.tools.paths import without_folders
 from nbtools.variables import Variables
 
 POLICY_TIMEOUT = 10.0
@@ -219,13 +220,13 @@ def _checked(call: ToolCall, settings: Settings, repeated: Repeated) -> ToolCall
     try:
         args = freeze(settings.variables.check(tool, parse_arguments(call.raw)))
     except InvalidArguments as error:
-        return ended(call, "invalid", error.text)
+        return ended(call, "invalid", error.text, told=error.told)
     except Exception as error:  # noqa: BLE001 - a type of the user's own may raise anything
-        return ended(call, "invalid", explain(error, tool.errors))
+        return ended(call, "invalid", explain(error), told=told_of(error, tool.errors))
     known = replace(call, args=args, digest=digest(tool.name, args))
     if again := repeated(known, known.digest):
         reason = f"the same call failed before in the same way ({again}). Do not repeat it."
-        return replace(ended(call, "limit", reason), args=args)
+        return replace(ended(call, "limit", reason, told=without_folders(reason)), args=args)
     return known
 
 

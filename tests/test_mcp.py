@@ -369,6 +369,22 @@ async def test_a_server_that_ends_at_once_is_quoted_without_its_secrets(tmp_path
     assert str(file) in text
 
 
+async def test_the_model_is_not_told_where_on_this_machine_a_server_lies(tmp_path: Path):
+    """Neither by its command nor by what it wrote; the person is."""
+    file = tmp_path / "server.py"
+    file.write_text("import sys; sys.exit(f'cannot read {__file__}')")
+    assert str(tmp_path) in await why_not([sys.executable, str(file)])
+    connection = Connection(
+        address_of([sys.executable, str(file)]), patience=20.0, on_change=lambda: None
+    )
+    with pytest.raises(nb.ToolError) as failed:
+        await connection.call("tide", {}, nb.ToolContext(None))
+    assert str(failed.value).endswith(
+        "server.py' ended before it answered. It wrote: cannot read server.py"
+    )
+    assert str(tmp_path) not in str(failed.value)
+
+
 async def test_an_address_where_nobody_listens_is_named():
     text = await why_not("http://127.0.0.1:9/mcp")
     assert text.startswith("The MCP server 'http://127.0.0.1:9' cannot be reached: ")

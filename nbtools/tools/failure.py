@@ -1,25 +1,44 @@
-"""What is said of an exception: a short text for the model, the traceback for the person."""
+"""What is said of an exception: a short text without paths for the model, all of it for the person."""
 
 from __future__ import annotations
 
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
 from nbtools.errors import ToolError
 from nbtools.plain import clean_text
+from nbtools.tools.paths import without_folders
 
 LONGEST = 4_000
-"""Characters of an exception that the model is told."""
+"""Characters of an exception that the model is told, and that a card shows above its traceback."""
 LONGEST_TRACE = 64_000
 """Characters of a traceback that the person sees."""
 
 _HERE = str(Path(__file__).parents[1])
 _EMBEDDED = "Traceback (most recent call last):"
 _SHOWN_OF_GROUP = 5
+_LOOKED_THROUGH = 4 * LONGEST
+"""Characters of a message in which paths are looked for; what comes later is never told."""
 
 
-def explain(exception: BaseException, mode: Literal["message", "generic"] = "message") -> str:
+def explain(exception: BaseException) -> str:
+    """Say what went wrong, as the person reads it.
+
+    Args:
+        exception: What a tool raised; its own code may raise when it is looked at.
+
+    Returns:
+        A `ToolError` verbatim; of another exception the type and the message. Never empty, never
+        a traceback.
+    """
+    if isinstance(exception, ToolError):
+        return _cut(_message(exception)) or "ToolError"
+    return _cut(_named(exception))
+
+
+def told_of(exception: BaseException, mode: Literal["message", "generic"] = "message") -> str:
     """Say what went wrong, as the model may read it.
 
     Args:
@@ -27,14 +46,13 @@ def explain(exception: BaseException, mode: Literal["message", "generic"] = "mes
         mode: `generic` gives away nothing but what a `ToolError` says.
 
     Returns:
-        A `ToolError` verbatim; of another exception the type and the message. Never empty, never
-        a traceback, and no path of a file that the traceback names.
+        As `explain`; unless the tool said it itself, files are named without their folders.
     """
     if isinstance(exception, ToolError):
-        return _cut(_message(exception)) or "ToolError"
+        return explain(exception)
     if mode == "generic":
         return "The tool failed."
-    return _cut(_named(exception))
+    return _cut(_named(exception, shorten=_without_paths))
 
 
 def trace(exception: BaseException) -> str:
@@ -55,13 +73,17 @@ def trace(exception: BaseException) -> str:
     return clean_text(text[-LONGEST_TRACE:])
 
 
-def _named(exception: BaseException, depth: int = 3) -> str:
+def _named(
+    exception: BaseException,
+    depth: int = 3,
+    shorten: Callable[[str, BaseException], str] = lambda message, _: message,
+) -> str:
     name = type(exception).__name__
-    message = _without_paths(_message(exception).partition(_EMBEDDED)[0].strip(), exception)
+    message = shorten(_message(exception).partition(_EMBEDDED)[0].strip(), exception)
     text = f"{name}: {message}" if message else name
     if not isinstance(exception, BaseExceptionGroup) or depth == 0:
         return text
-    inner = [_named(each, depth - 1) for each in exception.exceptions[:_SHOWN_OF_GROUP]]
+    inner = [_named(each, depth - 1, shorten) for each in exception.exceptions[:_SHOWN_OF_GROUP]]
     return "; ".join([text, *inner])
 
 
@@ -73,7 +95,8 @@ def _message(exception: BaseException) -> str:
 
 
 def _without_paths(message: str, exception: BaseException) -> str:
-    """Shorten the files of the traceback to their names."""
+    """Shorten paths, and whatever the traceback calls a file, to the names of the files."""
+    message = without_folders(message[:_LOOKED_THROUGH]) + message[_LOOKED_THROUGH:]
     files = {frame.f_code.co_filename for frame, _ in traceback.walk_tb(exception.__traceback__)}
     for file in sorted(files, key=len, reverse=True):
         message = message.replace(file, Path(file).name)

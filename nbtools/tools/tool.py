@@ -15,7 +15,7 @@ from nbtools.messages import Json, ToolSpec
 from nbtools.schema import Described, Variable, Written, callable_name, is_kind, read_docstring
 from nbtools.schema.signature import read_signature
 from nbtools.tools.context import ToolContext
-from nbtools.tools.failure import explain
+from nbtools.tools.failure import explain, told_of
 from nbtools.tools.foresight import Foresight
 from nbtools.tools.settings import (
     CHECKED,
@@ -250,8 +250,9 @@ class Tool:
         except InvalidArguments:
             raise
         except BaseException as problem:  # the user's own code may even try to exit
+            text = f"The arguments of {self.name!r} could not be read: "
             raise InvalidArguments(
-                f"The arguments of {self.name!r} could not be read: {explain(problem, self.errors)}"
+                text + explain(problem), told=text + told_of(problem, self.errors)
             ) from problem
         if given is None:
             return args

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from nbtools.errors import ToolError, ToolsetError
 from nbtools.messages import Json
 from nbtools.tools import ToolContext
+from nbtools.tools.paths import without_folders
 from nbtools.toolsets.mcp_address import Address
 from nbtools.toolsets.mcp_link import Link, cause, failed, quoted, words
 
@@ -89,7 +90,7 @@ class Connection:
                     raise ToolError(f"{self._who} does not keep its sessions.") from None
                 again = False
             except ToolsetError as error:
-                raise ToolError(error.text) from None
+                raise ToolError(without_folders(error.text)) from None
 
     async def _call_once(
         self, name: str, args: Mapping[str, Json], context: ToolContext[Any]
@@ -120,7 +121,7 @@ class Connection:
             return ToolError(self.address.hide(reason.message))
         if not isinstance(reason, MCPError | OSError):
             text = f"{self._who} gave an answer that cannot be used: {words(reason)}"
-            return ToolError(self.address.scrub(text))
+            return ToolError(without_folders(self.address.scrub(text)))
         if self._link is link:
             self.drop()
         said = await link.log.text() if link.log is not None else ""
@@ -128,7 +129,7 @@ class Connection:
             f"{self._who} was lost while it worked on this call; what it had done is not known. "
             f"It is reached anew at the next call.{quoted(said)}"
         )
-        return ToolError(self.address.scrub(text))
+        return ToolError(without_folders(self.address.scrub(text)))
 
     async def _reach(self) -> Link:
         """Give a connection that stands, as far as one can know.
