@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import ssl
 from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     import httpx
 
 _WRITE = 60.0
+_CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+"""The variables that name other certificates, as httpx reads them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,8 +77,12 @@ class Clients:
             import httpx  # noqa: PLC0415 - a third of the time of `import nbtools`
 
             timeout = httpx.Timeout(None, connect=self._connect, write=_WRITE)
+            named = () if self._direct else map(os.environ.get, _CERTIFICATES)
             client = httpx.AsyncClient(
-                timeout=timeout, proxy=self._proxy, trust_env=not self._direct
+                timeout=timeout,
+                proxy=self._proxy,
+                trust_env=not self._direct,
+                verify=_trust(*named),
             )
             keeper = _keep(client)
             await anext(keeper)
@@ -86,6 +94,14 @@ class Clients:
         _, keeper = self._kept.pop(asyncio.get_running_loop(), (None, None))
         if keeper is not None:
             await keeper.aclose()
+
+
+@cache
+def _trust(*named: str | None) -> ssl.SSLContext:
+    """Read the certificates that are trusted: once, for it takes 25 ms in which no chat moves."""
+    import httpx  # noqa: PLC0415 - as above
+
+    return httpx.create_ssl_context(trust_env=any(named))
 
 
 async def _keep(client: httpx.AsyncClient) -> AsyncGenerator[None, None]:
