@@ -72,6 +72,12 @@ def differences(module: str) -> list[str]:
     return [f"{wire} {case} {field}: {why}" for (case, field), why in table.items()]
 
 
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make our own waits before another try of a request a fiftieth of what they are."""
+    monkeypatch.setattr("nbtools.providers.waiting._FIRST", 0.01)
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Give the one Chromium of the run."""

@@ -193,6 +193,7 @@ async def test_a_malformed_body_is_an_error(model: HttpProvider):
     assert caught.value.kind == "malformed"
 
 
+@pytest.mark.usefixtures("quick")
 async def test_a_dropped_connection_is_an_error(model: HttpProvider):
     with pytest.raises(errors.ConnectionError, match="broke the connection before it answered"):
         await ask(model, user("drop"))

@@ -199,6 +199,7 @@ def test_an_overload_inside_a_good_answer_is_an_error_with_its_words():
     assert fault.error.status is None
 
 
+@pytest.mark.usefixtures("quick")
 async def test_an_overload_as_the_very_first_event_is_tried_again():
     """W-09: form 2, nothing was shown; the count of tokens is nothing to show."""
     first = stream(message_start(), error("overloaded_error", "busy"))

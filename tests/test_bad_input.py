@@ -58,6 +58,7 @@ async def fails(model: nb.OpenAI) -> errors.ProviderError:
     return caught.value
 
 
+@pytest.mark.usefixtures("quick")
 async def test_an_expired_certificate_is_said_in_words(expired_host: str) -> None:
     model = nb.OpenAI("m", base_url=f"https://{expired_host}/v1", api_key="sk-TEST-4242")
     error = await fails(model)
@@ -79,6 +80,7 @@ async def test_a_key_with_white_space_around_it_is_the_key(key: str) -> None:
     )
 
 
+@pytest.mark.usefixtures("quick")
 async def test_a_line_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nbtools.providers.sse.LIMIT", 100_000)
     endless = Answer(pieces=["data: " + "x" * 60_000, *["x" * 60_000] * 3])

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import pickle
+import shutil
+import ssl
 import threading
 import traceback
+from pathlib import Path
 from typing import Any
 
+import certifi
 import httpx
 import pytest
 
@@ -52,6 +56,7 @@ async def test_a_proxy_is_gone_through():
     assert provider.host == "model.invalid"
 
 
+@pytest.mark.usefixtures("quick")
 async def test_the_password_of_a_proxy_is_shown_nowhere():
     """X-01: variant."""
     provider = OpenAI(
@@ -118,3 +123,25 @@ def test_tools_in_extra_are_added_to_those_of_the_chat():
         Request(messages=HI.messages, tools=[tool])
     )
     assert [each["type"] for each in body["tools"]] == ["function", "browser_search"]
+
+
+async def test_the_certificates_are_read_once_and_again_when_others_are_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    """Reading them takes 25 ms, in which no chat of the process moves."""
+    read: list[Any] = []
+    make_context = ssl.create_default_context
+
+    def counted(**places: Any) -> ssl.SSLContext:
+        read.append(places["cafile"])
+        return make_context(**places)
+
+    monkeypatch.setattr(ssl, "create_default_context", counted)
+    own = [str(shutil.copy(certifi.where(), tmp_path / name)) for name in ("a.pem", "b.pem")]
+    for named in own:
+        monkeypatch.setenv("SSL_CERT_FILE", named)
+        for _ in range(3):
+            provider = OpenAI("m", base_url="https://model.invalid/v1", api_key="")
+            await provider._clients.get()
+            await provider.close()
+    assert read == own

@@ -70,6 +70,7 @@ async def test_the_error_of_the_last_one_is_raised():
         await heard(nb.Fallback(model(busy), model([fault(last)])))
 
 
+@pytest.mark.usefixtures("quick")
 async def test_only_the_last_one_is_waited_for():
     """W-10: a stand-in is asked at once, whatever the first asks to wait."""
     limited = Fault(429, {"error": {"message": "slow"}}, retry_after="90")

@@ -27,6 +27,7 @@ from tests.servers import Answer, Fault, ModelServer, chunk, fragment, sse, text
 
 KEY = "sk-TEST-4242"
 HI = Request(messages=[Message(id="m", role="user", parts=(Text(id="p", text="Hi"),))])
+pytestmark = pytest.mark.usefixtures("quick")
 BUSY = {"error": {"message": "Slow down.", "type": "rate_limit_error"}}
 
 
@@ -270,8 +271,7 @@ async def test_a_good_status_with_a_body_that_is_no_answer_is_an_error(
 # No connection
 
 
-async def test_a_refused_connection_is_said_in_plain_words(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("nbtools.providers.waiting._FIRST", 0.001)
+async def test_a_refused_connection_is_said_in_plain_words():
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
@@ -282,8 +282,7 @@ async def test_a_refused_connection_is_said_in_plain_words(monkeypatch: pytest.M
     )
 
 
-async def test_a_host_that_does_not_exist_is_said_in_plain_words(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("nbtools.providers.waiting._FIRST", 0.001)
+async def test_a_host_that_does_not_exist_is_said_in_plain_words():
     error = await refused(OpenAI("m", base_url="http://nowhere.invalid/v1"))
     assert error.text == "There is no host 'nowhere.invalid', or no network."
 
@@ -388,11 +387,6 @@ async def test_a_connection_that_breaks_after_the_finish_does_no_harm(server: Mo
 @pytest.fixture
 def waits() -> list[tuple[float, str]]:
     return []
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nbtools.providers.waiting._FIRST", 0.01)
 
 
 @pytest.mark.parametrize("stated", ["soon", "-5", "nan", "Fri, 31 Dec 9999999 23:59:59 GMT", ""])

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from nbtools import Chat, OpenAI
 from nbtools.messages import Notice
 from tests.servers import Fault, ModelServer, text_reply
 
 
+@pytest.mark.usefixtures("quick")
 def test_the_card_says_why_it_waits_before_it_tries_again():
     """W-10: a wait that the server asked for is shown, and the answer then comes."""
     refused = Fault(

@@ -310,6 +310,7 @@ async def test_a_model_is_asked_without_a_key(monkeypatch: pytest.MonkeyPatch):
     assert server.paths == ["/api/chat"]
 
 
+@pytest.mark.usefixtures("quick")
 async def test_where_nothing_answers_it_says_how_to_start_it():
     with ModelServer() as server:
         host = server.host

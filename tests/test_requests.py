@@ -6,6 +6,7 @@ what other wires left in it.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -145,8 +146,13 @@ TYPES: dict[Wire, Callable[[Mapping[str, Any]], None]] = {
 
 def check(kind: Any, value: Any) -> None:
     """Hold a value against a type, to its depths, with no field that the type does not know."""
-    adapter = TypeAdapter(kind)  # lives as long as what it checks lazily
-    exhaust(adapter.validate_python(value, extra=None if is_model(kind) else "forbid"))
+    extra: Any = None if is_model(kind) else "forbid"
+    exhaust(adapter_of(kind).validate_python(value, extra=extra))
+
+
+@functools.cache
+def adapter_of(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
 
 
 def is_model(kind: Any) -> bool:

@@ -1010,6 +1010,7 @@ async def test_a_bad_answer_is_an_error_in_the_chat_and_the_next_message_works(
     assert server.refused == []
 
 
+@pytest.mark.usefixtures("quick")
 async def test_a_refused_connection_is_an_error_and_can_be_tried_again(serve: Serve):
     page, server = serve(text_reply("Here."))
     down = nb.OpenAI("m-1", base_url="http://127.0.0.1:9/v1", api_key="")
