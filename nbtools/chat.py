@@ -19,6 +19,7 @@ from nbtools.face.changing import equipment
 from nbtools.face.hooks import Hooks
 from nbtools.face.keeping import fingerprints
 from nbtools.face.turns import CallHandle
+from nbtools.gathering import gathered
 from nbtools.history import OnTrim
 from nbtools.limits import Limits
 from nbtools.messages import Conversation
@@ -28,7 +29,7 @@ from nbtools.reruns import close_earlier
 from nbtools.results import KEPT, Results
 from nbtools.runner import Handler, Policy, Settings
 from nbtools.session import Session
-from nbtools.tools import Offered, collect
+from nbtools.tools import Offered
 from nbtools.variables import Variables
 from nbtools.widget import ChatWidget
 
@@ -135,6 +136,8 @@ class Chat(Talking, Answering, Sharing, Looking, Changing, Keeping, ChatWidget):
     ) -> Chat:
         """Open a saved conversation. Nothing is sent or run; a call that waited waits on.
 
+        Toolsets such as `nb.MCP` are asked only where a call waits for a tool that is not known.
+
         Args:
             path: A file that `autosave` or `save` wrote; it names no endpoint, key or code.
             model: As for `Chat`.
@@ -144,12 +147,15 @@ class Chat(Talking, Answering, Sharing, Looking, Changing, Keeping, ChatWidget):
 
         Raises:
             OSError: The file cannot be read.
+            NbtoolsError: A call waits for a tool of a toolset that cannot be asked from here.
+            ToolsetError: Such a toolset cannot be reached; the text says what to do.
             ValueError: It is no saved chat; the text says what is wrong.
         """
         provider = resolve(model)
         given = tuple(tools)
-        known = collect((*provider.tools, *given))
-        conversation = storage.load(Path(path), fingerprints(known))
+        saved = storage.read(Path(path))
+        known = gathered((*provider.tools, *given), saved.waiting)
+        conversation = storage.settle(saved, fingerprints(known))
         chat = cls(provider, tools=given, context=context, conversation=conversation, **settings)
         if left := left_behind(conversation.messages, provider.wire):
             chat._session.engine.do(lambda: chat._session.notice(left))

@@ -9,12 +9,13 @@ from dataclasses import replace
 from nbtools import events as ev
 from nbtools.codec import dumps, plain
 from nbtools.display import bundle, preview, reachable, tell, together
-from nbtools.errors import ToolError
+from nbtools.errors import ToolError, ToolsetError
 from nbtools.limits import Limits
 from nbtools.messages import Json, Outcome, ToolCall
 from nbtools.outcomes import sentence
 from nbtools.tools import Result, Tool
 from nbtools.tools.failure import explain, told_of, trace
+from nbtools.tools.paths import without_folders
 from nbtools.variables import Variables, takers
 
 _ADVICE = {None: "", True: " The same call may work later.", False: " Do not repeat this call."}
@@ -37,6 +38,13 @@ def ended(call: ToolCall, outcome: Outcome, reason: str, *, told: str = "") -> e
         told=_edited(call) + sentence(outcome, told or reason),
         time=time.time(),
     )
+
+
+def unreached(call: ToolCall, error: ToolsetError) -> ev.CallEnded:
+    """Write down that nobody could be asked whether there is the tool of a call."""
+    why = str(error)
+    told = f"The call was not run. {without_folders(why)}"
+    return replace(ended(call, "unknown", why), told=told)
 
 
 def raised(call: ToolCall, tool: Tool, error: BaseException) -> ev.CallEnded:

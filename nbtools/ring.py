@@ -21,7 +21,8 @@ from nbtools.assembly import Assembly
 from nbtools.background import Background
 from nbtools.budget import Budget
 from nbtools.callers import calling
-from nbtools.errors import ProviderError
+from nbtools.endings import unreached
+from nbtools.errors import ProviderError, ToolsetError
 from nbtools.executors import Engine, Slots, Stopwatch
 from nbtools.gathering import Gathering
 from nbtools.messages import (
@@ -73,7 +74,9 @@ class Ring(Record):
         self.save: Callable[[Conversation], None] | None = None
         self.on_tools: Callable[[], object] = lambda: None
         """Called after toolsets gave other tools than before."""
-        self._gathering = Gathering(self._say_in_reply)
+        self._gathering = Gathering()
+        self._unchecked: Callable[[], object] | None = None
+        """Raises `ValueError` where the last message names tools that no toolset turns out to have."""
         self._tasks: dict[Step, asyncio.Task[None]] = {}
         self._advance_handle: asyncio.Handle | None = None
         self._slots = Slots(settings.max_parallel)
@@ -277,7 +280,8 @@ class Ring(Record):
         """Take the steps that need no task of their own; say whether there were any."""
         found = [step for step in steps if isinstance(step, Prepare) and step not in self._tasks]
         calls = [find_call(self.conversation, step.call) for step in found]
-        quick = [call for call in calls if runner.is_prepared_at_once(call, self.settings)]
+        known = [call for call in calls if not self._may_come(call.tool)]
+        quick = [call for call in known if runner.is_prepared_at_once(call, self.settings)]
         for call in quick:
             try:
                 settings = self._settings_for(call)
@@ -290,10 +294,21 @@ class Ring(Record):
 
     async def _prepare(self, call_id: str) -> None:
         call = find_call(self.conversation, call_id)
+        if self._may_come(call.tool):
+            try:
+                await self._renew_tools(lambda text: self._say_about(call_id, text))
+            except ToolsetError as error:
+                self._settle(unreached(call, error))
+                return
         settings = self._settings_for(call)
         self._settle_prepared(
             await runner.prepare(call, settings, self._repeated, self.rules.decide)
         )
+
+    def _may_come(self, tool: str) -> bool:
+        """Say whether a tool that is not known may be one of a toolset that was not asked yet."""
+        settings = self.settings
+        return tool not in settings.tools and self._gathering.is_due(settings.offered)
 
     def _settings_for(self, call: ToolCall) -> Settings:
         if call.origin == "model" and self._pace.tools is not None:
@@ -361,7 +376,8 @@ class Ring(Record):
         self, assembly: Assembly, hear: Callable[[ev.Event], None], *, tools: bool
     ) -> ProviderError | None:
         try:
-            await self._renew_tools()
+            await self._renew_tools(self._say_in_reply)
+            self._check_names()
             question = await self._checked(self.request(tools=tools))
         except ProviderError as error:
             assembly.fault = error
@@ -411,9 +427,17 @@ class Ring(Record):
         tools = self.settings.tools
         return {name: tool for name, tool in tools.items() if self._pace.offers(name)}
 
-    async def _renew_tools(self) -> None:
+    def _check_names(self) -> None:
+        try:
+            if self._unchecked is not None:
+                self._unchecked()
+        except ValueError as error:
+            raise ToolsetError(str(error)) from None
+        self._unchecked = None
+
+    async def _renew_tools(self, say: Callable[[str], object]) -> None:
         settings = self.settings
-        tools = await self._gathering.renew(settings.offered, settings.provider.check)
+        tools = await self._gathering.renew(settings.offered, settings.provider.check, say)
         if tools is not None:
             self.settings = replace(self.settings, tools=tools)
             self.on_tools()

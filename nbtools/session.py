@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -30,7 +31,7 @@ from nbtools.planner import Ask, Recheck, Run
 from nbtools.reducer import find_message, is_question
 from nbtools.report import ContextReport, report_on
 from nbtools.settings import Settings as AnswerSettings
-from nbtools.slash import parse_slash, slash_name
+from nbtools.slash import Slash, parse_slash, slash_name
 from nbtools.tools import Tool
 
 
@@ -74,7 +75,7 @@ class Session(Decisions):
             ValueError: The settings or the pace name a tool that there is not.
         """
         self.expect_rest("send")
-        pace.check(self.settings.tools, settings.tool_choice if settings else None)
+        self._expect_tools(pace, settings.tool_choice if settings else None)
         direct = self._direct_call(parts)
         self.answer_settings, self._pace = settings, pace
         self._watch.reset()
@@ -84,6 +85,16 @@ class Session(Decisions):
         self.emit(ev.MessageAdded(message=message))
         self.advance()
 
+    def _expect_tools(self, pace: Pace, choice: str | None) -> None:
+        """Look whether there are the tools that a message names, or leave it until they are known."""
+
+        def check() -> None:
+            pace.check(self.settings.tools, choice)
+
+        self._unchecked = check if self._gathering.is_due(self.settings.offered) else None
+        if self._unchecked is None:
+            check()
+
     def user_parts(self, text: str, files: tuple[File, ...] = ()) -> tuple[Part, ...]:
         """Make the parts of a user message."""
         return (Text(id=self.new_id("p"), text=clean_text(text)), *files)
@@ -92,12 +103,21 @@ class Session(Decisions):
         """Read `/tool name=value`: the person calls a tool, whatever the model is."""
         if self.settings.provider.slash or len(parts) != 1 or not isinstance(parts[0], Text):
             return None
-        text = parts[0].text
-        slash = parse_slash(text) if slash_name(text) in self.settings.tools else None
+        slash = self._slash(parts[0].text)
         if slash is None:
             return None
         raw = runner.write_args(slash.args)
         return runner.user_call(self.new_id("m"), self.new_id("c"), slash.name, raw)
+
+    def _slash(self, text: str) -> Slash | None:
+        name = slash_name(text)
+        if name in self.settings.tools:
+            return parse_slash(text)
+        if not name or not self._may_come(name):
+            return None
+        with contextlib.suppress(ValueError):  # it may be no call at all
+            return parse_slash(text)
+        return None
 
     def answer(self, call_id: str, *, value: object = None, error: str | None = None) -> None:
         """Give the result of a call that waits for one.

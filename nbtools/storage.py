@@ -7,7 +7,7 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,14 @@ from nbtools.messages import (
     Conversation,
     Finish,
     Job,
+    Json,
     Message,
     Outcome,
     Part,
     ToolCall,
 )
 from nbtools.outcomes import sentence
+from nbtools.reducer import calls_of
 
 FORMAT = 1
 
@@ -54,15 +56,30 @@ def save(path: Path, conversation: Conversation, fingerprints: Mapping[str, str]
         raise
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Saved:
+    """What a file holds."""
+
+    conversation: Conversation
+    """As it was when it was saved: something in it may stream or run."""
+    tools: Mapping[str, Json]
+    """For each tool there was, the fingerprint of its schema."""
+
+    @property
+    def waiting(self) -> frozenset[str]:
+        """The names of the tools that calls wait for."""
+        messages = self.conversation.messages
+        calls = [call for message in messages for call in calls_of(message)]
+        return frozenset(call.tool for call in calls if call.waiting and call.tool in self.tools)
+
+
 def load(path: Path, fingerprints: Mapping[str, str]) -> Conversation:
-    """Read a conversation and close what did not survive.
+    """Read a conversation and close what did not survive; see `read` and `settle`."""
+    return settle(read(path), fingerprints)
 
-    Args:
-        path: A file that `save` wrote.
-        fingerprints: The tools there are now; a call waits on only for the same tool.
 
-    Returns:
-        The conversation at rest: nothing in it streams or runs.
+def read(path: Path) -> Saved:
+    """Read what `save` wrote.
 
     Raises:
         OSError: The file cannot be read.
@@ -76,11 +93,21 @@ def load(path: Path, fingerprints: Mapping[str, str]) -> Conversation:
         raise ValueError(f"{path.name!r} is not a saved chat of format {FORMAT}.")
     conversation = decode_conversation(written.get("conversation"))
     known = written.get("tools")
-    same = {
-        name
-        for name, mark in fingerprints.items()
-        if isinstance(known, dict) and known.get(name) == mark
-    }
+    return Saved(conversation=conversation, tools=known if isinstance(known, dict) else {})
+
+
+def settle(saved: Saved, fingerprints: Mapping[str, str]) -> Conversation:
+    """Close what did not survive.
+
+    Args:
+        saved: What a file holds.
+        fingerprints: The tools there are now; a call waits on only for the same tool.
+
+    Returns:
+        The conversation at rest: nothing in it streams or runs.
+    """
+    conversation = saved.conversation
+    same = {name for name, mark in fingerprints.items() if saved.tools.get(name) == mark}
     messages = tuple(_settle_message(message, same) for message in _with_own_ids(conversation))
     kept = tuple(message for message in messages if message.parts or message.role == "user")
     return replace(conversation, messages=kept)

@@ -237,6 +237,158 @@ async def test_a_tool_that_the_model_cannot_be_told_of_is_left_out_and_said():
     chat.close()
 
 
+class Absent(Fleet):
+    """A toolset that cannot be reached."""
+
+    async def load(self) -> None:
+        raise ToolsetError("The MCP server 'fleet' cannot be reached: it is at sea.")
+
+
+async def test_a_tool_of_a_source_that_was_not_asked_yet_can_be_called_directly():
+    fleet, model = Fleet("sail"), nb.Scripted("Never asked.")
+    chat = nb.Chat(model, tools=[fleet])
+    turn = await chat.send("/sail")
+    assert [(each.tool, each.outcome, each.call.origin) for each in turn.calls] == [
+        ("sail", "ok", "user")
+    ]
+    assert (chat.results["sail"], chat.status, model.requests) == ("sail", "ready", [])
+    assert (fleet.loads, list(chat.tools)) == (1, ["sail"])
+    chat.close()
+
+
+async def test_a_tool_that_the_source_does_not_have_is_said_on_the_card():
+    model = nb.Scripted("Well.")
+    chat = nb.Chat(model, tools=[Fleet("sail")])
+    turn = await chat.send("/dive depth=3")
+    assert (turn.calls[0].outcome, model.requests) == ("unknown", [])
+    assert turn.calls[0].error == "'dive' is not a tool. The tools are: sail."
+    assert (await chat.send("/dive depth=3")).text == "Well."  # now it is known to be no call
+    chat.close()
+
+
+async def test_what_only_begins_like_a_call_is_said_to_the_model():
+    model = nb.Scripted("Hello.")
+    chat = nb.Chat(model, tools=[Fleet("sail")])
+    assert (await chat.send("/me waves at you")).text == "Hello."
+    assert len(chat.calls) == 0
+    chat.close()
+
+
+async def test_a_direct_call_whose_source_cannot_be_reached_says_why():
+    model = nb.Scripted("I see.")
+    chat = nb.Chat(model, tools=[Absent("sail")])
+    turn = await chat.send("/sail")
+    why = "The MCP server 'fleet' cannot be reached: it is at sea."
+    assert (turn.calls[0].outcome, turn.calls[0].error) == ("unknown", why)
+    assert turn.calls[0].told == f"The call was not run. {why}"
+    assert (chat.status, model.requests) == ("ready", [])
+    chat.close()
+
+
+async def test_stop_ends_a_direct_call_that_waits_for_its_source():
+    chat = nb.Chat(nb.Scripted(), tools=[nb.MCP([sys.executable, "-c", "input()"])])
+    turn = chat.send("/sail")
+    chat.stop()
+    await turn
+    assert (chat.status, turn.calls[0].outcome) == ("ready", "cancelled")
+    chat.close()
+
+
+async def test_options_of_a_message_may_name_tools_that_come_with_it():
+    model = nb.Scripted([call("sail", {})], "Done.")
+    chat = nb.Chat(model, tools=[Fleet("sail", "dive"), _named("row")])
+    choice = nb.Settings(tool_choice="sail")
+    turn = await chat.send("Go", tools=["sail"], until="sail", settings=choice)
+    assert [spec.name for spec in model.requests[0].tools] == ["sail"]
+    assert turn.result == "sail"
+    chat.close()
+
+
+@pytest.mark.parametrize(
+    "options", [{"tools": ["fly"]}, {"until": "fly"}, {"settings": nb.Settings(tool_choice="fly")}]
+)
+async def test_a_name_that_no_source_knows_is_said_before_the_model_is_asked(options: Any):
+    model = nb.Scripted("Done.")
+    chat = nb.Chat(model, tools=[Fleet("sail")])
+    for _ in range(2):
+        with pytest.raises(ToolsetError, match=r"'fly'.*'sail'"):
+            await (chat.resume() if chat.messages else chat.send("Go", **options))
+    assert (model.requests, chat.status) == ([], "error")
+    with pytest.raises(ValueError, match="'fly'"):
+        chat.send("Go", **options)
+    assert (await chat.send("Go")).text == "Done."
+    chat.close()
+
+
+async def waiting_for_sail(path: Path) -> None:
+    """Save a chat in which a call of a fleet waits."""
+    chat = nb.Chat(nb.Scripted([call("sail", {}, id="k-1")]), tools=[Fleet("sail")], approval=True)
+    await chat.send("Go")
+    assert chat.calls["k-1"].waiting == "approval"
+    chat.save(path)
+    chat.close()
+
+
+async def test_a_saved_call_waits_on_for_a_tool_of_a_source(tmp_path: Path):
+    path = tmp_path / "chat.json"
+    await waiting_for_sail(path)
+    fleet, model = Fleet("sail"), nb.Scripted("Done.")
+    chat = nb.Chat.load(path, model=model, tools=[fleet], approval=True)
+    assert (fleet.loads, chat.calls["k-1"].waiting, model.requests) == (1, "approval", [])
+    assert (await chat.calls["k-1"].approve()).text == "Done."
+    assert chat.calls["k-1"].outcome == "ok"
+    chat.close()
+
+
+async def test_loading_asks_no_source_that_no_call_waits_for(tmp_path: Path):
+    path = tmp_path / "chat.json"
+    chat = nb.Chat(nb.Scripted([call("sail", {}, id="k-1")], "Done."), tools=[Fleet("sail")])
+    await chat.send("Go")
+    chat.save(path)
+    chat.close()
+    fleet = Fleet("sail")
+    again = nb.Chat.load(path, model=nb.Scripted(), tools=[fleet])
+    assert (fleet.loads, again.status) == (0, "ready")
+    assert (await again.calls["k-1"].rerun()).calls[0].outcome == "ok"
+    again.close()
+
+
+async def test_a_chat_whose_call_waits_for_a_source_that_is_away_is_not_loaded(tmp_path: Path):
+    """The call is not ended behind anybody's back: the text says what to do."""
+    path = tmp_path / "chat.json"
+    await waiting_for_sail(path)
+    before = path.read_text()
+    with pytest.raises(ToolsetError) as failed:
+        nb.Chat.load(path, model=nb.Scripted(), tools=[Absent("sail")])
+    assert str(failed.value) == (
+        "The MCP server 'fleet' cannot be reached: it is at sea. "
+        "A saved call waits for 'sail'; without this source of tools the chat loads, and ends it."
+    )
+    assert path.read_text() == before
+    without = nb.Chat.load(path, model=nb.Scripted())
+    assert without.calls["k-1"].outcome == "unknown"
+    without.close()
+
+
+async def test_a_tool_cannot_load_a_chat_that_waits_for_a_source(tmp_path: Path):
+    """On the engine's own loop nothing can be waited for."""
+    path = tmp_path / "chat.json"
+    await waiting_for_sail(path)
+
+    @nb.tool
+    async def load() -> None:
+        """Load."""
+        nb.Chat.load(path, model=nb.Scripted(), tools=[Fleet("sail")])
+
+    chat = nb.Chat(nb.Scripted([call("load", {}, id="k-1")], "So."), tools=[load])
+    await chat.send("Go")
+    assert chat.calls["k-1"].error == (
+        "NbtoolsError: A saved call waits for 'sail', whose source of tools cannot be asked from "
+        "here: connect it first, or load the chat from a synchronous function."
+    )
+    chat.close()
+
+
 def test_two_tools_of_the_programs_own_still_must_not_share_a_name():
     with pytest.raises(ToolDefinitionError, match="Two tools are called 'row'"):
         collect([_named("row"), _named("row")])

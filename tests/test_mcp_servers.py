@@ -184,17 +184,23 @@ async def test_a_cancelled_call_is_cancelled_on_the_server(
 
 
 async def test_a_call_that_waits_is_taken_up_from_a_file(started: Started, tmp_path: Path):
-    mcp = await started(HARBOUR).connect()
     file = tmp_path / "chat.json"
-    chat = chat_with(mcp, [call("scuttle", {"ship": "Gull"}, id="k-1")])
+    chat = chat_with(started(HARBOUR), [call("scuttle", {"ship": "Gull"}, id="k-1")])
     await chat.send("Sink her")
     chat.save(file)
     chat.close()
-    again = nb.Chat.load(file, model=nb.Scripted("Done."), tools=[mcp])
+    again = nb.Chat.load(file, model=nb.Scripted("Done."), tools=[started(HARBOUR)])
     assert (again.calls["k-1"].waiting, again.calls["k-1"].call.destructive) == ("approval", True)
     await again.calls["k-1"].approve()
     assert again.results["k-1"] == "The Gull is gone."
     again.close()
+
+
+async def test_a_tool_is_called_directly_before_anything_was_said(started: Started):
+    chat = chat_with(started(HARBOUR), "Never asked.")
+    turn = await chat.send("/tide port=Aro")
+    assert (turn.calls[0].outcome, turn.calls[0].result) == ("ok", {"low": 0.4, "high": 3.0})
+    chat.close()
 
 
 async def test_a_server_that_dies_gives_one_failed_card_and_is_reached_anew(started: Started):

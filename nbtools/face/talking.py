@@ -52,7 +52,8 @@ class Talking:
         Raises:
             ChatBusy: An answer is under way.
             TypeError: `text` is neither text nor a list of texts and files.
-            ValueError: An option names a tool that there is not.
+            ValueError: An option names a tool that there is not. Where toolsets have yet to be
+                asked for theirs, this becomes a `ToolsetError` of the turn.
         """
         pace = Pace(until=options.get("until") or "", tools=_names(options.get("tools")))
         return self._say(text, pace, options.get("settings"))
