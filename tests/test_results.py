@@ -77,7 +77,7 @@ async def test_how_many_values_a_chat_keeps_is_a_setting():
         return n
 
     calls = [call("make", {"n": n}, id=f"k-{n}") for n in range(3)]
-    chat = nb.Chat(Scripted(calls, "Done."), tools=[make], max_results=2)
+    chat = nb.Chat(Scripted(calls, "Done."), tools=[make], max_results=2, max_parallel=1)
     turn = await chat.send("Go")
     assert list(chat.results) == ["make", "k-1", "k-2"]
     with pytest.raises(KeyError, match=r"the chat keeps the last 2 values \(max_results\)"):
