@@ -225,5 +225,5 @@ def _why_not(call: ToolCall, wanted: str) -> str:
     if call.state == "pending":
         return "This call waits for a result: use add_tool_result."
     if call.state == "running":
-        return "This call runs already; it can be cancelled."
+        return "This call runs already: it is too late to decide about it. Cancel ends it."
     return f"The model still writes this call; it cannot get its {wanted or 'decision'} yet."

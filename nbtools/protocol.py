@@ -177,6 +177,8 @@ class TablePage(TypedDict):
     rows: list[list[Json]]
     note: NotRequired[str]
     """The size of the table and of what is shown of it, in words."""
+    indexed: NotRequired[bool]
+    """Whether the first column is the index, which stands on every page."""
     shape: NotRequired[list[int]]
     """Rows and columns of the whole table; the index is none of them."""
     start: NotRequired[int]

@@ -380,7 +380,8 @@ async def test_two_clicks_and_two_tabs_make_one_run():
     assert page.approve("k-1")["ok"]
     assert page.approve("k-1")["error"] == "late"
     late = page.command("decline", call="k-1", reason="from another tab")
-    assert (late["error"], late["text"]) == ("late", "This call runs already; it can be cancelled.")
+    text = "This call runs already: it is too late to decide about it. Cancel ends it."
+    assert (late["error"], late["text"]) == ("late", text)
     await page.session.rest()
     assert page.approve("k-1")["text"] == "This call is over already (ok)."
     await page.session.rest()

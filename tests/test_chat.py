@@ -329,7 +329,7 @@ async def test_a_result_that_does_not_fit_the_state_names_what_to_use():
     assert await asyncio.to_thread(started.wait, 10)
     with pytest.raises(nb.AlreadyDecided, match="use approve or decline"):
         chat.add_tool_result("k-1", result=1)
-    with pytest.raises(nb.AlreadyDecided, match="runs already; it can be cancelled"):
+    with pytest.raises(nb.AlreadyDecided, match="runs already: it is too late to decide"):
         chat.add_tool_result("k-2", result=1)
     with pytest.raises(TypeError, match="either result=… or error=…"):
         chat.add_tool_result("k-1")

@@ -179,8 +179,12 @@ def test_a_result_of_twelve_megabytes_is_cut_with_a_note_and_the_chat_goes_on(no
     chat.say("go")
     expect_state(chat.card("big"), "done")
     expect(chat.answers.locator(".prose").last).to_have_text("That was big.")
-    chat.card("big").get_by_role("button", name="Show all 65,534 characters").click()
-    expect(chat.card("big")).to_contain_text("of 12,000,000 characters left out")
+    card = chat.card("big")
+    expect(card).to_contain_text(
+        "The page has the first 65,506 of 12,000,000 characters. All of it is in Python: chat.res"
+    )
+    card.get_by_role("button", name="Show all 65,536 characters that the page has").click()
+    expect(card).to_contain_text("… (11,934,494 more characters)")
     assert notebook.tab.traffic.received_bytes < 1_000_000
     assert python(notebook, "len(chat.results['big'])") == 12_000_000
 

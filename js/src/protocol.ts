@@ -598,6 +598,8 @@ export interface TablePage {
   rows: Json[][];
   /** The size of the table and of what is shown of it, in words. */
   note?: string | undefined;
+  /** Whether the first column is the index, which stands on every page. */
+  indexed?: boolean | undefined;
   /** Rows and columns of the whole table; the index is none of them. */
   shape?: number[] | undefined;
   /** How many rows stand before these. */

@@ -196,3 +196,29 @@ function tick(page: Page, name: string): void {
   box.checked = !box.checked;
   box.dispatchEvent(new Event("change", { bubbles: true }));
 }
+
+describe("what a person is asked for", () => {
+  it("stands in the head as soon as one call waits, though another still runs", async () => {
+    const running = call({ id: "r", state: "running" });
+    const conversation = { ...answering([pending(), running]), status: "running" as const };
+    const page = await show({ conversation });
+    expect(page.find(".standing")?.textContent).toBe("waiting for you");
+    expect(page.find(".standing.waiting")).not.toBeNull();
+    const done = pending({ state: "result", waiting: "", outcome: "ok" });
+    page.store.receive({ seq: 1, ops: [["part", "a", done]] });
+    await page.settle();
+    expect(page.find(".standing")?.textContent).toBe("answering");
+  });
+
+  it("is to approve or to decline, and all else stands back", async () => {
+    const page = await show({ conversation: answering([pending()]) });
+    const buttons = [...page.root.querySelectorAll(".controls .button")];
+    const looks = buttons.map((button) => [button.textContent, button.className]);
+    expect(looks).toEqual([
+      ["Approve", "button primary"],
+      ["Decline", "button plain"],
+      ["Edit …", "button quiet"],
+      ["Always allow …", "button quiet"],
+    ]);
+  });
+});

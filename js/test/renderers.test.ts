@@ -113,7 +113,7 @@ describe("a MIME bundle", () => {
 
   it("never shows HTML by itself", () => {
     const bundle = { "text/html": "<b>", "text/plain": "plain" };
-    expect(chooseFace(bundle, undefined)).toEqual({ kind: "text", text: "plain" });
+    expect(chooseFace(bundle, undefined)).toEqual({ kind: "text", text: "plain", note: "" });
   });
 
   it("prefers pictures, then markdown, then JSON, then text", () => {

@@ -180,6 +180,8 @@ def _page(window: _Window, call: str = "") -> TablePage:
         shape=list(window.shape),
         note=size(*window.shape) + (f"; shown: {size(*window.seen)}" if left_out else ""),
     )
+    if window.indexed:
+        page["indexed"] = True
     if any(window.place):
         page["start"], page["column"] = window.place
     if call:

@@ -36,15 +36,13 @@ export function Batch({ message, tool, nodes }: BatchProps) {
   if (!useHere()) return null;
   if (!draft.open) {
     return (
-      <div class="actions">
-        <Button
-          look="quiet"
-          label={`Decide about ${nodes.length} calls of ${tool} in a table`}
-          onPress={() => change({ open: true })}
-        >
-          {nodes.length} × <Plain text={tool} /> in a table …
-        </Button>
-      </div>
+      <Button
+        look="quiet"
+        label={`Decide about ${nodes.length} calls of ${tool} in a table`}
+        onPress={() => change({ open: true })}
+      >
+        {nodes.length} × <Plain text={tool} /> in a table …
+      </Button>
     );
   }
   return (

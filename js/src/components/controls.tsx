@@ -10,7 +10,7 @@ interface ButtonProps {
   readonly children: ComponentChildren;
   /** The name that is read out, where the visible text alone would not do. */
   readonly label?: string | undefined;
-  readonly look?: "plain" | "primary" | "danger" | "quiet";
+  readonly look?: "plain" | "primary" | "danger" | "risky" | "quiet";
   readonly disabled?: boolean | undefined;
   readonly title?: string | undefined;
   readonly onPress: () => void;

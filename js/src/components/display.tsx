@@ -6,7 +6,7 @@ import { embedWidget, renderByHost, renderMimeOf, type WidgetManager } from "../
 import { showMarkdown } from "../renderers/markdown/stream";
 import { chooseFace, type Face, ownFace, pictureUrl } from "../renderers/mime";
 import { JsonTree } from "./jsontree";
-import { LongText } from "./plain";
+import { LongText, Plain } from "./plain";
 import { LightSlot } from "./slot";
 import { DataTable } from "./table";
 import { useView } from "./view";
@@ -55,18 +55,45 @@ function OwnFace({ face }: { face: Exclude<Face, Foreign> }) {
   if (face.kind === "table") return <DataTable table={face.table} />;
   if (face.kind === "picture") return <Picture mime={face.mime} data={face.data} />;
   if (face.kind === "markdown") return <StaticMarkdown text={face.text} />;
-  if (face.kind === "json") return <JsonTree value={face.value as never} open={2} />;
-  if (face.kind === "text") return <Output text={face.text} />;
+  if (face.kind === "json") {
+    return (
+      <>
+        <JsonTree value={face.value as never} open={2} />
+        <Remark text={face.note} />
+      </>
+    );
+  }
+  if (face.kind === "text") return <Output text={face.text} note={face.note} />;
   return <p class="muted">Nothing to show.</p>;
 }
 
+interface OutputProps {
+  readonly text: string;
+  readonly tail?: boolean;
+  /** What of the text is not on the page, in words. */
+  readonly note?: string;
+}
+
 /** Text in the type of a terminal, in a box that scrolls. */
-export function Output({ text, tail = false }: { text: string; tail?: boolean }) {
+export function Output({ text, tail = false, note = "" }: OutputProps) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls is reached by keyboard
-    <pre class="output" tabIndex={0}>
-      <LongText text={text} tail={tail} />
-    </pre>
+    <>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls is reached by keyboard */}
+      <pre class="output" tabIndex={0}>
+        <LongText text={text} tail={tail} part={note !== ""} />
+      </pre>
+      <Remark text={note} />
+    </>
+  );
+}
+
+/** What is left out, below what is shown. */
+function Remark({ text }: { text: string }) {
+  if (!text) return null;
+  return (
+    <p class="remark">
+      <Plain text={text} />
+    </p>
   );
 }
 

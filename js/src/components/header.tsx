@@ -1,7 +1,8 @@
 /** Who answers, and how things stand. */
 
 import { useState } from "preact/hooks";
-import { CONVERSATION } from "../store";
+import type { Status } from "../protocol";
+import { CONVERSATION, type Copy } from "../store";
 import { Button } from "./controls";
 import { Icon } from "./icons";
 import { Plain } from "./plain";
@@ -24,7 +25,12 @@ export function Header() {
   );
 }
 
-const STANDING = { ready: "", running: "answering", waiting: "waiting for you", error: "failed" };
+const STANDING: Record<Status, string> = {
+  ready: "",
+  running: "answering",
+  waiting: "waiting for you",
+  error: "failed",
+};
 const ABSENT = { opening: "", live: "", busy: "kernel is busy", gone: "no kernel" };
 
 /** The state of the kernel where it matters, else of the conversation. */
@@ -33,18 +39,21 @@ function Standing() {
   useTopic(store.presence.topic);
   const { state } = store.presence;
   const absent = exported ? "" : ABSENT[state];
-  const words = absent || (store.presence.here ? standing(store.copy.status, store) : "");
-  return words ? (
-    <span class={`standing ${absent ? state : store.copy.status}`}>{words}</span>
-  ) : null;
+  const status = standing(store.copy);
+  const words = absent || (store.presence.here ? wordsFor(status, store.copy) : "");
+  return words ? <span class={`standing ${absent ? state : status}`}>{words}</span> : null;
 }
 
-function standing(
-  status: keyof typeof STANDING,
-  store: ReturnType<typeof useView>["store"],
-): string {
-  const held = status === "waiting" && store.copy.openCalls.size === 0;
-  return held ? "results not sent" : STANDING[status];
+/** A person is waited for as soon as one call needs them, whatever else still runs. */
+function standing({ status, openCalls }: Copy): Status {
+  const asks = [...openCalls.values()].some(
+    ({ part }) => part.state === "pending" || part.question,
+  );
+  return status === "running" && asks ? "waiting" : status;
+}
+
+function wordsFor(status: Status, { openCalls }: Copy): string {
+  return status === "waiting" && !openCalls.size ? "results not sent" : STANDING[status];
 }
 
 /** Emptying the chat is asked about once more. */

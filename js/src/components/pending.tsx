@@ -67,24 +67,27 @@ function Approval({ node, onEdit }: ChoiceProps) {
       <Button look={look} label={`Approve ${tool}`} disabled={sent || !whole} onPress={approve}>
         Approve
       </Button>
-      <Button
-        label={`Edit the arguments of ${tool}`}
-        disabled={sent}
-        onPress={() => onEdit("edit")}
-      >
-        Edit
-      </Button>
       <Button label={`Decline ${tool}`} disabled={sent} onPress={() => onEdit("decline")}>
         Decline
       </Button>
-      <Button
-        look="quiet"
-        label={`Always allow ${tool} …`}
-        disabled={sent || !whole}
-        onPress={() => onEdit("lasting")}
-      >
-        Always allow …
-      </Button>
+      <span class="aside">
+        <Button
+          look="quiet"
+          label={`Edit the arguments of ${tool}`}
+          disabled={sent}
+          onPress={() => onEdit("edit")}
+        >
+          Edit …
+        </Button>
+        <Button
+          look="quiet"
+          label={`Always allow ${tool} …`}
+          disabled={sent || !whole}
+          onPress={() => onEdit("lasting")}
+        >
+          Always allow …
+        </Button>
+      </span>
       <CommandStatus subject={id} />
       {expires !== null && <Expiry at={expires} />}
     </div>

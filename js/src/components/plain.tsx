@@ -23,14 +23,22 @@ export function Plain({ text }: { text: string }) {
 /** How many characters of a long text are shown before somebody asks for the rest. */
 const SHORT = 4000;
 
-/** Text that may be long: all of it can be reached. `tail` shows its end instead of its beginning. */
-export function LongText({ text, tail }: { text: string; tail?: boolean }) {
+interface LongTextProps {
+  readonly text: string;
+  /** Whether its end is shown, not its beginning. */
+  readonly tail?: boolean;
+  /** Whether it is itself only a part of what there is. */
+  readonly part?: boolean;
+}
+
+/** Text that may be long: all of it that the page has can be reached. */
+export function LongText({ text, tail = false, part = false }: LongTextProps) {
   const [whole, setWhole] = useState(false);
   if (whole || text.length <= SHORT) return <Plain text={text} />;
   const shown = tail ? text.slice(-SHORT) : text.slice(0, SHORT);
   const more = (
     <button type="button" class="more" onClick={() => setWhole(true)}>
-      Show all {text.length.toLocaleString("en")} characters
+      Show all {text.length.toLocaleString("en")} characters{part && " that the page has"}
     </button>
   );
   return (

@@ -15,17 +15,15 @@ export function Together({ node }: { node: MessageNode }) {
   const waiting = asked.filter(({ part }) => part.waiting === "approval");
   if (asked.length < 2 || !waiting.length) return null;
   return (
-    <>
-      <div class="together">
-        <span class="decided" role="status">
-          {asked.length - waiting.length} of {asked.length} decided
-        </span>
-        {waiting.length > 1 && <All message={node.head.id} nodes={waiting} />}
-      </div>
+    <div class="together">
+      <span class="decided" role="status">
+        {asked.length - waiting.length} of {asked.length} decided
+      </span>
+      {waiting.length > 1 && <All message={node.head.id} nodes={waiting} />}
       {[...byTool(waiting)].map(([tool, nodes]) => (
         <Batch key={tool} message={node.head.id} tool={tool} nodes={nodes} />
       ))}
-    </>
+    </div>
   );
 }
 
@@ -50,13 +48,14 @@ function All({ message, nodes }: AllProps) {
   return (
     <>
       <Button
-        look={destructive ? "danger" : "plain"}
+        look={destructive ? "risky" : "plain"}
         disabled={sent || !whole}
         onPress={() => decide(nodes.map(({ part }) => approvalOf(part)))}
       >
         Approve all {nodes.length}
       </Button>
       <Button
+        look="quiet"
         disabled={sent}
         onPress={() => decide(nodes.map(({ part }) => ({ ...approvalOf(part), approved: false })))}
       >

@@ -7,9 +7,19 @@
 
 import type { MimeBundle } from "../protocol";
 
+/** The part of a widget of Lumino that is used. */
 interface Attachable {
   readonly node: HTMLElement;
+  readonly isAttached?: boolean;
   dispose(): void;
+  processMessage?(message: unknown): void;
+}
+
+/** Static members that every class of such widgets inherits, so no copy of Lumino is needed. */
+interface Kind {
+  attach?(widget: Attachable, el: HTMLElement): void;
+  detach?(widget: Attachable): void;
+  readonly Msg?: { readonly BeforeDetach: unknown; readonly AfterDetach: unknown };
 }
 
 interface MimeRenderer extends Attachable {
@@ -53,7 +63,11 @@ export async function renderByHost(
   signal: AbortSignal,
 ): Promise<void> {
   const renderer = host.createRenderer(mime);
-  signal.addEventListener("abort", () => release(() => renderer.dispose()), { once: true });
+  const end = () => {
+    detach(renderer);
+    renderer.dispose();
+  };
+  signal.addEventListener("abort", end, { once: true });
   attach(renderer, el);
   await renderer.renderModel(host.createModel({ data: bundle, metadata: {}, trusted: false }));
 }
@@ -68,24 +82,29 @@ export async function embedWidget(
   const id = reference.replace(/^(IPY_MODEL_|anywidget:)/, "");
   const view = await manager.create_view(await manager.get_model(id), {});
   if (signal.aborted) return view.remove();
-  signal.addEventListener("abort", () => release(() => view.remove()), { once: true });
   const widget = view.luminoWidget ?? view.pWidget;
+  const end = () => {
+    if (widget) detach(widget);
+    view.remove();
+  };
+  signal.addEventListener("abort", end, { once: true });
   if (widget) attach(widget, el);
   else el.append(view.el);
 }
 
-/** Lets go of what the notebook drew. It refuses to detach what has left the page before: no fault. */
-function release(drop: () => void): void {
-  try {
-    drop();
-  } catch (error) {
-    if (!String(error).includes("not attached")) throw error;
-  }
+function attach(widget: Attachable, el: HTMLElement): void {
+  const { attach: place } = widget.constructor as Kind;
+  if (place) place(widget, el);
+  else el.append(widget.node);
 }
 
-/** `attach` is a static method that every such class inherits, so no copy of Lumino is needed. */
-function attach(widget: Attachable, el: HTMLElement): void {
-  const kind = widget.constructor as { attach?(widget: Attachable, el: HTMLElement): void };
-  if (kind.attach) kind.attach(widget, el);
-  else el.append(widget.node);
+/**
+ * Takes a widget off the page before it is disposed of, which does it otherwise, and fails where the
+ * notebook has taken away all that is around it: then only the widget is left to be told.
+ */
+function detach(widget: Attachable): void {
+  const { detach: remove, Msg } = widget.constructor as Kind;
+  if (!widget.isAttached) return;
+  if (widget.node.isConnected) remove?.(widget);
+  else for (const said of [Msg?.BeforeDetach, Msg?.AfterDetach]) widget.processMessage?.(said);
 }

@@ -1,6 +1,6 @@
 /** What is shown of a MIME bundle: the richest form that can be drawn here. */
 
-import type { AssetReference, MimeBundle } from "../protocol";
+import type { AssetReference, MimeBundle, TablePage } from "../protocol";
 import type { ChatStore } from "../store";
 import { isRecord } from "../store";
 import type { RenderMime } from "./host";
@@ -8,19 +8,13 @@ import type { RenderMime } from "./host";
 export const WIDGET = "application/vnd.jupyter.widget-view+json";
 /** A page of rows, which is drawn here: the same look everywhere, and nobody's HTML. */
 export const TABLE = "application/vnd.nbtools.table+json";
+/** What is left out of the text or the data beside it, in words. */
+const NOTE = "application/vnd.nbtools.note+json";
 /** Bundles that are shown one below the other. */
 export const SEVERAL = "application/vnd.nbtools.several+json";
 const PICTURES = ["image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml"];
 /** Drawn here even where the host could do it too. */
-const OWN = new Set([...PICTURES, WIDGET, "text/plain", "text/markdown", "application/json"]);
-
-/** What `TABLE` holds. */
-export interface Table {
-  readonly columns: readonly unknown[];
-  readonly rows: readonly (readonly unknown[])[];
-  /** What was left out, in words. */
-  readonly note?: string;
-}
+const OWN = new Set([...PICTURES, WIDGET, NOTE, "text/plain", "text/markdown", "application/json"]);
 
 /** How a bundle is shown. */
 export type Face =
@@ -28,9 +22,10 @@ export type Face =
   | { readonly kind: "host"; readonly mime: string }
   | { readonly kind: "picture"; readonly mime: string; readonly data: string | AssetReference }
   | { readonly kind: "several"; readonly bundles: readonly MimeBundle[] }
-  | { readonly kind: "table"; readonly table: Table }
-  | { readonly kind: "markdown" | "text"; readonly text: string }
-  | { readonly kind: "json"; readonly value: MimeBundle[string] }
+  | { readonly kind: "table"; readonly table: TablePage }
+  | { readonly kind: "markdown"; readonly text: string }
+  | { readonly kind: "text"; readonly text: string; readonly note: string }
+  | { readonly kind: "json"; readonly value: MimeBundle[string]; readonly note: string }
   | { readonly kind: "nothing" };
 
 /** Chooses what to show of a bundle; `host` is the notebook's own renderer, if there is one. */
@@ -53,11 +48,12 @@ export function ownFace(bundle: MimeBundle): Face {
   if (typeof bundle["text/markdown"] === "string") {
     return { kind: "markdown", text: bundle["text/markdown"] };
   }
+  const note = String(bundle[NOTE] ?? "");
   if ("application/json" in bundle) {
-    return { kind: "json", value: bundle["application/json"] ?? null };
+    return { kind: "json", value: bundle["application/json"] ?? null, note };
   }
   const text = bundle["text/plain"];
-  return text === undefined ? { kind: "nothing" } : { kind: "text", text: String(text) };
+  return text === undefined ? { kind: "nothing" } : { kind: "text", text: String(text), note };
 }
 
 /** Returns an address that holds a picture; never inline markup, so that it can run nothing. */
@@ -89,7 +85,8 @@ function isPictureSource(value: MimeBundle[string] | undefined): boolean {
   return typeof value === "string" || (isRecord(value) && typeof value.asset === "string");
 }
 
-function isTable(value: unknown): value is Table {
+/** Says whether a value is a page of rows. */
+export function isTable(value: unknown): value is TablePage {
   return (
     isRecord(value) &&
     Array.isArray(value.columns) &&

@@ -3,6 +3,7 @@
 export { type AssetContent, fromBase64 } from "./assets";
 export { ChatStore, COMPOSER, CONVERSATION } from "./chat";
 export type { Rejection } from "./commands";
+export type { Copy } from "./copy";
 export { type Draft, LONGEST, TOO_LONG } from "./draft";
 export type { Filled, FilledCall, FilledJob, FilledPart } from "./filled";
 export { type Entered, type Entries, type FormField, readEntries, readForm } from "./form";
