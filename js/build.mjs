@@ -1,13 +1,20 @@
 // Builds what ships, nbtools/static/{stub,runtime}.js; with --dev also the page in js/build/dev.
+// `--into <folder>` builds what ships into another folder.
 // The output depends on the sources alone: no hashes, no dates, no paths.
 
 import { copyFile, mkdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
 import { build, transform } from "esbuild";
 
 const HERE = dirname(fileURLToPath(import.meta.url));
-const STATIC = join(HERE, "..", "nbtools", "static");
+const { values: options } = parseArgs({
+  options: {
+    dev: { type: "boolean" },
+    into: { type: "string", default: join(HERE, "..", "nbtools", "static") },
+  },
+});
 
 const styles = {
   name: "styles",
@@ -36,15 +43,15 @@ const OPTIONS = {
 };
 const LICENCES = "/* nbtools; holds preact and marked, both under the MIT licence */";
 
-await build({ ...OPTIONS, entryPoints: ["src/stub.ts"], outfile: join(STATIC, "stub.js") });
+await build({ ...OPTIONS, entryPoints: ["src/stub.ts"], outfile: join(options.into, "stub.js") });
 await build({
   ...OPTIONS,
   banner: { js: LICENCES },
   entryPoints: ["src/runtime.tsx"],
-  outfile: join(STATIC, "runtime.js"),
+  outfile: join(options.into, "runtime.js"),
 });
 
-if (process.argv.includes("--dev")) {
+if (options.dev) {
   const target = join(HERE, "build", "dev");
   await mkdir(target, { recursive: true });
   await build({ ...OPTIONS, minify: false, entryPoints: ["dev/page.ts"], outdir: target });

@@ -42,7 +42,10 @@ def variables(*folders: Path) -> dict[str, str]:
         folders: Where programs are searched for first.
     """
     path = [*map(str, folders), os.environ.get("PATH", os.defpath)]
-    return dict(os.environ, PATH=os.pathsep.join(path), PIP_DISABLE_PIP_VERSION_CHECK="1")
+    known = dict(os.environ, PATH=os.pathsep.join(path), PIP_DISABLE_PIP_VERSION_CHECK="1")
+    # Every test that starts a process, and every run, would compile all modules once more.
+    known.pop("PYTHONDONTWRITEBYTECODE", None)
+    return known
 
 
 def run(*command: str | Path, cwd: Path = ROOT, path: Sequence[Path] = ()) -> None:
