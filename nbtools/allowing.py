@@ -7,8 +7,9 @@ from typing import Any
 
 from nbtools import commands as cmd
 from nbtools import rules
-from nbtools.codec import digest, encode
+from nbtools.codec import encode
 from nbtools.errors import CommandError, NbtoolsError
+from nbtools.jsontext import digest
 from nbtools.messages import ToolCall
 from nbtools.protocol import AllowPreview
 from nbtools.rules import Rule

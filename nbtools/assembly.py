@@ -24,8 +24,8 @@ from nbtools.events import (
     PartSealed,
     TextDelta,
 )
+from nbtools.jsontext import clean_text
 from nbtools.messages import ENDED_WELL, Finish, Part, Reasoning, Text, ToolCall, Usage
-from nbtools.plain import clean_text
 
 
 class Assembly:

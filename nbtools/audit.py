@@ -18,14 +18,14 @@ from typing import Any
 
 from nbtools import events as ev
 from nbtools.checks import expect, function_or_none
-from nbtools.codec import dumps
 from nbtools.errors import InvalidArguments
+from nbtools.failure import explain
 from nbtools.frozen import freeze, thaw
+from nbtools.jsontext import dumps
 from nbtools.messages import Conversation, Json, Message, ToolCall
 from nbtools.partial import parse_arguments
 from nbtools.records import as_table
 from nbtools.reducer import calls_of, find_message
-from nbtools.tools.failure import explain
 
 COLUMNS = (
     "call", "tool", "state", "outcome", "proposed", "args", "by", "rule", "reason",

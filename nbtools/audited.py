@@ -10,7 +10,7 @@ from nbtools.audit import MOVES, Audit
 from nbtools.guarding import Guarded
 from nbtools.messages import Conversation
 from nbtools.outcomes import sentence
-from nbtools.tools.paths import without_folders
+from nbtools.paths import without_folders
 
 
 class Audited(Guarded):

@@ -20,11 +20,11 @@ from nbtools.checks import SECONDS, expect, optional
 from nbtools.endings import ended, finished
 from nbtools.errors import AlreadyDecided, IllegalMove, ToolError
 from nbtools.executors import Engine, Slots
+from nbtools.failure import explain, told_of
 from nbtools.messages import Conversation, Job, Json, Message, Notice, Progress, ToolCall
 from nbtools.reducer import calls_of, find_job
 from nbtools.runner import Settings
 from nbtools.tools import Result, Tool
-from nbtools.tools.failure import explain, told_of
 
 _WORDS = {
     "ok": "is done",

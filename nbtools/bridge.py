@@ -18,7 +18,7 @@ from typing import Any
 from nbtools import commands as cmd
 from nbtools.allowing import allow
 from nbtools.choosing import Choosing
-from nbtools.codec import clean_text, encode
+from nbtools.codec import encode
 from nbtools.dispatch import dispatch, look_up
 from nbtools.errors import (
     AlreadyDecided,
@@ -29,12 +29,13 @@ from nbtools.errors import (
     NbtoolsError,
 )
 from nbtools.events import Event
+from nbtools.failure import explain
+from nbtools.jsontext import clean_text
 from nbtools.messages import Conversation, Json
 from nbtools.patches import difference, write_message
 from nbtools.protocol import Ack, Op, Snapshot
 from nbtools.publisher import Publisher
 from nbtools.session import Session
-from nbtools.tools.failure import explain
 
 INLINE = 65_536
 """Characters up to which a picture travels inside the state; larger ones are fetched."""

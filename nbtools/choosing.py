@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from nbtools.errors import CommandError
 from nbtools.events import Event
 from nbtools.executors import in_worker
+from nbtools.failure import explain
 from nbtools.messages import Conversation
 from nbtools.protocol import Choice
 from nbtools.providers import available
 from nbtools.session import Session
-from nbtools.tools.failure import explain
 
 if TYPE_CHECKING:
     from nbtools.providers.discovery import Availability

@@ -7,8 +7,6 @@ A field that has its default value is left out, so that a patch holds what matte
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -16,10 +14,8 @@ from functools import cache
 from typing import Any, Literal
 
 from nbtools import messages
-from nbtools.messages import PART_TYPES, Conversation, Json
-from nbtools.plain import clean_text, plain
-
-__all__ = ["clean_text", "decode", "decode_conversation", "digest", "dumps", "encode", "plain"]
+from nbtools.messages import PART_TYPES, Conversation
+from nbtools.plain import plain
 
 Value = typing.TypeVar("Value")
 _ALWAYS = frozenset({"type", "command", "state"})
@@ -79,41 +75,6 @@ def decode(kind: type[Value], data: object, place: str) -> Value:
     """
     decoded: Value = _decode(kind, data, place)
     return decoded
-
-
-def dumps(value: Json) -> str:
-    """Write plain JSON as compact, strict JSON text.
-
-    Args:
-        value: JSON, such as `plain` or `encode` gives.
-
-    Returns:
-        The text, without spaces; characters beyond ASCII stay as they are, and half a surrogate
-        pair, which no UTF-8 holds, is replaced.
-
-    Raises:
-        ValueError: A number is not finite.
-        TypeError: Something is no JSON.
-    """
-    return clean_text(_compact(value))
-
-
-# Made once: `json.dumps` makes an encoder for every call with options.
-_compact = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
-_sorted = json.JSONEncoder(sort_keys=True, allow_nan=False, default=dict).encode
-
-
-def digest(tool: str, args: Mapping[str, Json]) -> str:
-    """Make the fingerprint of a call, which an approval has to name.
-
-    Args:
-        tool: The name of the tool.
-        args: Its effective arguments.
-
-    Returns:
-        16 hexadecimal characters; the order of keys does not matter.
-    """
-    return hashlib.sha256(_sorted([tool, args]).encode()).hexdigest()[:16]
 
 
 _ATOMS = frozenset({str, int, float, bool, type(None), dict})

@@ -10,10 +10,10 @@ from typing import Any
 from nbtools import events as ev
 from nbtools import runner
 from nbtools.audited import Audited
-from nbtools.codec import digest
 from nbtools.commands import Verdict
 from nbtools.errors import AlreadyDecided, CommandError, InvalidArguments
 from nbtools.expiry import MOVES, Expiry
+from nbtools.jsontext import digest
 from nbtools.messages import FINAL, Decider, Decision, Json, ToolCall
 from nbtools.outcomes import sentence
 from nbtools.planner import Recheck

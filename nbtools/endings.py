@@ -7,15 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from nbtools import events as ev
-from nbtools.codec import dumps, plain
 from nbtools.display import bundle, preview, reachable, tell, together
 from nbtools.errors import ToolError, ToolsetError
+from nbtools.failure import explain, told_of, trace
+from nbtools.jsontext import dumps
 from nbtools.limits import Limits
 from nbtools.messages import Json, Outcome, ToolCall
 from nbtools.outcomes import sentence
+from nbtools.paths import without_folders
+from nbtools.plain import plain
 from nbtools.tools import Result, Tool
-from nbtools.tools.failure import explain, told_of, trace
-from nbtools.tools.paths import without_folders
 from nbtools.variables import Variables, takers
 
 _ADVICE = {None: "", True: " The same call may work later.", False: " Do not repeat this call."}

@@ -24,11 +24,11 @@ from nbtools.executors import (
     in_worker,
     is_cancelled,
 )
+from nbtools.failure import explain
 from nbtools.frozen import thaw
 from nbtools.messages import Json, Progress, ToolCall
 from nbtools.runner import Emit, Handler, Settings
 from nbtools.tools import PENDING, Tool, ToolContext
-from nbtools.tools.failure import explain
 from nbtools.tools.invoke import bound, invoke
 
 LONGEST_OUTPUT = 64_000

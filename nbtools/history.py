@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from nbtools.codec import dumps
 from nbtools.errors import ContextLengthError
+from nbtools.jsontext import dumps
 from nbtools.messages import (
     FINAL,
     Conversation,

@@ -12,7 +12,7 @@ from html import escape
 from typing import Any
 
 from nbtools import transcript
-from nbtools.codec import dumps
+from nbtools.jsontext import dumps
 from nbtools.messages import Conversation
 
 _PAGE = """<!doctype html>

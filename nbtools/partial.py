@@ -13,8 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 from nbtools.errors import InvalidArguments
+from nbtools.jsontext import clean_text
 from nbtools.messages import Json
-from nbtools.plain import clean_text
 
 DEEPEST = 100
 """Containers within each other that are still read."""

@@ -29,7 +29,6 @@ import fractions
 import json
 import math
 import pathlib
-import re
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -37,6 +36,7 @@ from enum import Enum
 from functools import singledispatch
 from typing import Any, NamedTuple
 
+from nbtools.jsontext import clean_text
 from nbtools.messages import Json
 
 _MARK = 64
@@ -44,21 +44,6 @@ _MARK = 64
 _ROOM = 2 * _MARK + 4
 """What one more item has to find free, be it a container."""
 _LARGEST = 2**53 - 1
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-def clean_text(text: str) -> str:
-    """Make text that UTF-8 can hold.
-
-    Args:
-        text: Any text; it may hold halves of surrogate pairs.
-
-    Returns:
-        The text with adjacent halves joined and lone ones replaced by U+FFFD.
-    """
-    if text.isascii() or not _SURROGATE.search(text):
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def plain(value: object, *, limit: int = 65_536, depth: int = 20) -> Json:

@@ -9,14 +9,15 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from nbtools.codec import dumps, plain
 from nbtools.display import bundle
 from nbtools.display.frames import frame_of
 from nbtools.executors import in_main, in_worker
+from nbtools.failure import explain
 from nbtools.frozen import thaw
+from nbtools.jsontext import dumps
 from nbtools.messages import Preview, ToolCall
+from nbtools.plain import plain
 from nbtools.tools import Result, Tool, ToolContext
-from nbtools.tools.failure import explain
 
 TIMEOUT = 30.0
 """Seconds that a preview may take."""

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
-from nbtools.codec import dumps
 from nbtools.display.frames import frame_of
 from nbtools.display.tables import tell_frame
 from nbtools.errors import WithheldError
 from nbtools.frozen import freeze
+from nbtools.jsontext import dumps
 from nbtools.messages import Json, Message, Part, Reasoning, Request, Text, ToolCall
 from nbtools.scan import Needles
 from nbtools.tools import Result

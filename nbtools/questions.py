@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from nbtools import events as ev
 from nbtools.errors import AlreadyDecided, InvalidArguments
 from nbtools.frozen import freeze
+from nbtools.jsontext import clean_text
 from nbtools.messages import Json, Question, ToolCall
-from nbtools.plain import clean_text
 from nbtools.schema import Written
 from nbtools.tools import ToolContext
 

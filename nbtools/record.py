@@ -17,12 +17,12 @@ from typing import Any
 
 from nbtools import events as ev
 from nbtools.executors import Engine, abandoned
+from nbtools.failure import explain
+from nbtools.jsontext import clean_text
 from nbtools.messages import Conversation, Message, Notice, ToolCall
 from nbtools.partial import PartialJson
-from nbtools.plain import clean_text
 from nbtools.reducer import calls_of, reduce
 from nbtools.results import Results
-from nbtools.tools.failure import explain
 
 FLUSH = 0.055
 """Seconds for which text and argument deltas are joined before they are reduced: as long as the page

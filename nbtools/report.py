@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from nbtools.codec import dumps
+from nbtools.jsontext import dumps
 from nbtools.messages import File, Message, Part, Reasoning, Request, Text, ToolCall
 from nbtools.privacy import NOT_COVERED, Finding, Privacy
 from nbtools.providers import Provider

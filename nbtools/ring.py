@@ -24,6 +24,7 @@ from nbtools.callers import calling
 from nbtools.endings import unreached
 from nbtools.errors import ProviderError, ToolsetError
 from nbtools.executors import Engine, Slots, Stopwatch
+from nbtools.failure import explain
 from nbtools.gathering import Gathering
 from nbtools.messages import (
     ENDED_WELL,
@@ -49,7 +50,6 @@ from nbtools.rulebook import Rules
 from nbtools.runner import Settings
 from nbtools.settings import Settings as AnswerSettings
 from nbtools.tools import Tool
-from nbtools.tools.failure import explain
 
 _log = logging.getLogger("nbtools")
 

@@ -25,8 +25,9 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal, get_args
 
 from nbtools.checks import Check, expect_all, flag, number, optional, text
-from nbtools.codec import decode, dumps, encode
+from nbtools.codec import decode, encode
 from nbtools.frozen import freeze
+from nbtools.jsontext import dumps
 from nbtools.messages import Json
 
 Ruling = Literal["ask", "allow", "refuse"]

@@ -25,12 +25,13 @@ from nbtools.checks import (
     text,
     whole,
 )
-from nbtools.codec import digest, dumps, plain
 from nbtools.endings import ended
 from nbtools.errors import InvalidArguments, ProviderError, StreamError
 from nbtools.executors import in_worker, is_cancelled
+from nbtools.failure import explain, told_of
 from nbtools.frozen import freeze
 from nbtools.history import OnTrim
+from nbtools.jsontext import digest, dumps
 from nbtools.limits import Limits
 from nbtools.messages import (
     Decision,
@@ -42,12 +43,12 @@ from nbtools.messages import (
 )
 from nbtools.outcomes import refused_by_rule
 from nbtools.partial import parse_arguments
+from nbtools.paths import without_folders
+from nbtools.plain import plain
 from nbtools.privacy import Privacy
 from nbtools.providers import Provider
 from nbtools.rules import Rule
 from nbtools.tools import Offered, Tool, ToolContext
-from nbtools.tools.failure import explain, told_of
-from nbtools.tools.paths import without_folders
 from nbtools.variables import Variables
 
 POLICY_TIMEOUT = 10.0

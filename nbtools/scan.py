@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from nbtools.codec import dumps
+from nbtools.jsontext import dumps
 
 SHORTEST = 4
 """Characters; what is shorter stands in every text."""

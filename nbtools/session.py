@@ -10,10 +10,10 @@ from dataclasses import replace
 from nbtools import events as ev
 from nbtools import history, planner, runner
 from nbtools.checks import SECONDS, expect, optional
-from nbtools.codec import clean_text
 from nbtools.deciding import Decisions
 from nbtools.endings import finished, kept
 from nbtools.errors import AlreadyDecided, ChatBusy, ChatWaiting, IllegalMove
+from nbtools.jsontext import clean_text
 from nbtools.messages import (
     FINAL,
     Failure,

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from nbtools.codec import decode_conversation, dumps, encode
+from nbtools.codec import decode_conversation, encode
+from nbtools.jsontext import dumps
 from nbtools.messages import (
     ENDED_WELL,
     FINAL,

@@ -13,9 +13,9 @@ from itertools import count
 
 from nbtools import codec
 from nbtools.assembly import Assembly
-from nbtools.codec import dumps
 from nbtools.events import MessageStarted, ModelEvent, ModelFault, ModelFinish
 from nbtools.history import prepare
+from nbtools.jsontext import dumps
 from nbtools.messages import Conversation, Message, Text
 from nbtools.providers.wires import Wire, decoder_of
 from nbtools.reducer import reduce

@@ -20,6 +20,7 @@ from nbtools import codec, events
 from nbtools.bridge import Bridge
 from nbtools.events import CallProgressed, MessageAdded
 from nbtools.executors import Engine
+from nbtools.jsontext import dumps
 from nbtools.messages import Message, Text, ToolCall
 from nbtools.publisher import Publisher
 from nbtools.runner import Settings
@@ -111,7 +112,7 @@ async def test_text_travels_once_and_costs_the_same_after_a_long_conversation() 
         page.sent.clear()
         await page.say("Talk")
         page.flush()
-        return sum(len(codec.dumps(message)) for message in page.sent)
+        return sum(len(dumps(message)) for message in page.sent)
 
     answer = "Four" * 500
     short, long = await bytes_of(answer, 0), await bytes_of(answer, 200)
@@ -320,7 +321,7 @@ async def test_half_of_a_surrogate_pair_from_the_page_is_replaced():
     page.command("decline", call="k-1", reason="no \ud83d")
     await page.session.rest()
     await page.say("well \udc00")
-    written = codec.dumps([page.shown, page.call("k-1").told]).encode()
+    written = dumps([page.shown, page.call("k-1").told]).encode()
     assert "no \ufffd" in written.decode()
     assert "well \ufffd" in written.decode()
 
@@ -420,7 +421,7 @@ def recorded_run(story: dict[str, Any]) -> dict[str, Any]:
 def recorded_runs() -> str:
     stories = [json.loads(path.read_text("utf-8")) for path in STORIES]
     runs = [recorded_run(story) for story in stories if "error" not in story]
-    lines = ",\n".join(codec.dumps(run) for run in runs)
+    lines = ",\n".join(dumps(run) for run in runs)
     return f"[\n{lines}\n]\n"
 
 

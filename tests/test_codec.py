@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nbtools import events
-from nbtools.codec import decode_conversation, digest, dumps, encode
+from nbtools.codec import decode_conversation, encode
+from nbtools.jsontext import digest, dumps
 from nbtools.messages import (
     Conversation,
     Data,

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import nbtools as nb
 from nbtools.audit import Audit
+from nbtools.failure import explain, told_of
+from nbtools.paths import without_folders
 from nbtools.testing import call
-from nbtools.tools.failure import explain, told_of
-from nbtools.tools.paths import without_folders
 from tests.stage import Page, Strict
 
 HOME = r"C:\Users\zoe\My Data\x.csv"

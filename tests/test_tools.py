@@ -13,9 +13,9 @@ import pytest
 
 from nbtools.errors import InvalidArguments, ToolDefinitionError, ToolError
 from nbtools.executors import in_worker
+from nbtools.failure import LONGEST, explain, told_of, trace
 from nbtools.tools import PENDING, Result, Tool, ToolContext, collect, tool
 from nbtools.tools import invoke as invoke_module
-from nbtools.tools.failure import LONGEST, explain, told_of, trace
 from nbtools.tools.invoke import invoke
 
 

@@ -22,7 +22,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nbtools.codec import clean_text, dumps, plain
+from nbtools.jsontext import clean_text, dumps
+from nbtools.plain import plain
 
 unhurried = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 """The machine may be busy: no property here is about time."""

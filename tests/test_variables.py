@@ -13,7 +13,8 @@ import pytest
 from pydantic import Field
 
 import nbtools as nb
-from nbtools.codec import dumps, encode
+from nbtools.codec import encode
+from nbtools.jsontext import dumps
 from nbtools.testing import Scripted, call
 from nbtools.variables import Variables
 from tests.stage import Page, Strict

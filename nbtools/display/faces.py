@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nbtools.codec import dumps
 from nbtools.display.frames import frame_of
 from nbtools.display.mime import is_bundle, picture_type
 from nbtools.display.pages import preview_frame
 from nbtools.display.pictures import figure_of, pixels
 from nbtools.display.tables import COLUMNS_TOLD, ROWS_TOLD, tell_frame
 from nbtools.display.text import cut, raised, safe_repr
+from nbtools.jsontext import dumps
 from nbtools.messages import Json
 from nbtools.plain import plain
 

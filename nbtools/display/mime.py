@@ -7,10 +7,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
-from nbtools.codec import dumps
 from nbtools.display.text import cut
+from nbtools.jsontext import clean_text, dumps
 from nbtools.messages import Json
-from nbtools.plain import clean_text, plain
+from nbtools.plain import plain
 
 RICH = 16
 """How many times the limit of plain text a chart, a table or a drawing may take."""

@@ -10,10 +10,10 @@ import html
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from nbtools.codec import dumps
 from nbtools.display.frames import counts, frame_of, size
 from nbtools.display.mime import TABLE
 from nbtools.display.text import head, kept
+from nbtools.jsontext import dumps
 from nbtools.messages import Json
 from nbtools.plain import plain, plain_and_whole
 from nbtools.protocol import TablePage

@@ -15,8 +15,8 @@ from contextvars import ContextVar
 from typing import Any, Protocol
 
 from nbtools.display.mime import finish
+from nbtools.jsontext import clean_text
 from nbtools.messages import Json
-from nbtools.plain import clean_text
 
 LIMIT = 65_536
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nbtools.plain import clean_text
+from nbtools.jsontext import clean_text
 
 
 def cut(text: str, limit: int) -> str:

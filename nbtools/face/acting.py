@@ -9,8 +9,8 @@ from nbtools.checks import Check, expect, function_or_none
 from nbtools.errors import NbtoolsError
 from nbtools.executors import in_worker
 from nbtools.face.turns import CallHandle, all_calls
+from nbtools.failure import explain
 from nbtools.session import Session
-from nbtools.tools.failure import explain
 
 OnAct: TypeAlias = Callable[[CallHandle, Mapping[str, Any]], object]
 

@@ -15,10 +15,10 @@ from typing import Any, Literal, TypeAlias, get_args
 from nbtools import events as ev
 from nbtools.executors import in_worker
 from nbtools.face.turns import CallHandle
+from nbtools.failure import explain
 from nbtools.messages import ENDED_WELL, FINAL, Conversation, Message, Notice, ToolCall
 from nbtools.reducer import calls_of, find_message
 from nbtools.session import Session
-from nbtools.tools.failure import explain
 
 Kind = Literal[
     "identified",

@@ -10,8 +10,8 @@ from nbtools.audit import Audit, Redact
 from nbtools.bridge import Bridge
 from nbtools.checks import Check, expect
 from nbtools.frontend import runtime_code
+from nbtools.jsontext import clean_text
 from nbtools.messages import Conversation
-from nbtools.plain import clean_text
 from nbtools.session import Session
 from nbtools.tools import Tool
 

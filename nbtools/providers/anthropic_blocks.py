@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from nbtools.codec import plain
 from nbtools.messages import Json, ToolCall, Usage
+from nbtools.plain import plain
 from nbtools.providers.fields import inner, listed, word
 
 WIRE = "anthropic"

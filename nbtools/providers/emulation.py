@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import count, cycle
 from typing import Any
 
-from nbtools.codec import dumps
+from nbtools.jsontext import dumps
 from nbtools.messages import Json, Message, Part, Request, Text, ToolCall, ToolSpec
 from nbtools.providers.choices import WORDS, tool_choice
 from nbtools.providers.naming import model_calls, wire_names

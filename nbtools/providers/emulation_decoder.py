@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from nbtools.codec import clean_text
 from nbtools.events import ModelArgs, ModelCall, ModelEvent, ModelFault, ModelFinish, ModelText
+from nbtools.jsontext import clean_text
 
 if TYPE_CHECKING:
     from nbtools.providers.reply import ReplyDecoder

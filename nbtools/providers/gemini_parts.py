@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from nbtools.codec import plain
 from nbtools.messages import File, Json, ToolCall, Usage
+from nbtools.plain import plain
 from nbtools.providers.fields import inner, listed, word
 
 WIRE = "gemini"

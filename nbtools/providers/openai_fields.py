@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from nbtools.codec import plain
 from nbtools.events import ModelEvent, ModelPart, ModelReasoning, ModelText
 from nbtools.messages import File, Json, ToolCall, Usage
+from nbtools.plain import plain
 from nbtools.providers.fields import inner, word
 
 _REASONING = ("reasoning_content", "reasoning", "reasoning_text")

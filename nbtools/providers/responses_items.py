@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from nbtools.codec import plain
 from nbtools.messages import File, Json, ToolCall, Usage
+from nbtools.plain import plain
 from nbtools.providers.fields import inner, listed, word
 
 WIRE = "openai-responses"

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from nbtools.codec import dumps
 from nbtools.errors import InvalidArguments, ToolDefinitionError
+from nbtools.jsontext import dumps
 from nbtools.messages import Json
 from nbtools.plain import plain
 from nbtools.schema.misfit import Misfit

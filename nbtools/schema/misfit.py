@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from nbtools.errors import InvalidArguments
+from nbtools.jsontext import clean_text
 from nbtools.messages import Json
-from nbtools.plain import clean_text, plain
+from nbtools.plain import plain
 
 _MOST = 8
 """Problems of one kind that are named."""

@@ -7,8 +7,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from nbtools.codec import dumps
 from nbtools.errors import InvalidArguments, ToolDefinitionError
+from nbtools.jsontext import dumps
 from nbtools.messages import Json
 from nbtools.plain import plain
 from nbtools.schema.misfit import Misfit

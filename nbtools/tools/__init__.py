@@ -1,7 +1,7 @@
 """Tools: what a model may call, and running it.
 
 `Tool` and `tool` describe, `Toolset` brings tools from elsewhere, `lint` reads the descriptions,
-`invoke` runs, `failure` says what went wrong.
+`invoke` runs.
 """
 
 from __future__ import annotations

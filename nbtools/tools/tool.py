@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from typing import Any, Literal
 
-from nbtools.codec import digest
 from nbtools.errors import InvalidArguments, ToolDefinitionError
+from nbtools.failure import explain, told_of
 from nbtools.frozen import thaw
+from nbtools.jsontext import digest
 from nbtools.messages import Json, ToolSpec
 from nbtools.schema import Described, Variable, Written, callable_name, is_kind, read_docstring
 from nbtools.schema.signature import read_signature
 from nbtools.tools.context import ToolContext
-from nbtools.tools.failure import explain, told_of
 from nbtools.tools.foresight import Foresight
 from nbtools.tools.settings import (
     CHECKED,

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from nbtools.errors import ToolError, ToolsetError
 from nbtools.messages import Json
+from nbtools.paths import without_folders
 from nbtools.tools import ToolContext
-from nbtools.tools.paths import without_folders
 from nbtools.toolsets.mcp_address import Address
 from nbtools.toolsets.mcp_link import Link, cause, failed, quoted, words
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from nbtools.errors import ToolsetError
 from nbtools.executors import in_worker, is_cancelled
-from nbtools.tools.failure import explain
+from nbtools.failure import explain
 from nbtools.toolsets.mcp_address import Address
 from nbtools.toolsets.mcp_streams import Log, Watched, logged
 

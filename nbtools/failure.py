@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Literal
 
 from nbtools.errors import ToolError
-from nbtools.plain import clean_text
-from nbtools.tools.paths import without_folders
+from nbtools.jsontext import clean_text
+from nbtools.paths import without_folders
 
 LONGEST = 4_000
 """Characters of an exception that the model is told, and that a card shows above its traceback."""
 LONGEST_TRACE = 64_000
 """Characters of a traceback that the person sees."""
 
-_HERE = str(Path(__file__).parents[1])
+_HERE = str(Path(__file__).parent)
 _EMBEDDED = "Traceback (most recent call last):"
 _SHOWN_OF_GROUP = 5
 _LOOKED_THROUGH = 4 * LONGEST
