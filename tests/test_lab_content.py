@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, Route, expect
 
 from tests.lab.chat import (
     ChatView,
@@ -45,11 +45,31 @@ def fail(text: str, ctx: nb.ToolContext) -> str:
     ctx.progress(0.5, text)
     raise ValueError(text)
 
+def rows() -> object:
+    gate.wait()
+    return [dict(n=n, square=n * n) for n in range(20)]
+
+@nb.tool
+def tall() -> object:
+    """Give a table, once it may."""
+    return rows()
+
+@nb.tool(background=True)
+def tall_job() -> object:
+    """Give a table, once it may."""
+    return rows()
+
+@nb.tool
+def quick(n: int) -> int:
+    """Give a number."""
+    return n
+
 @nb.tool
 def big() -> str:
     """Return twelve megabytes."""
     return "y" * 12_000_000
 '''
+PAINTED = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 WHERE = "() => document.querySelector('.jp-WindowedPanel-outer').scrollTop"
 
 
@@ -152,6 +172,91 @@ def test_the_view_stays_where_the_reader_scrolled_to(notebook):
     )
     assert chat.log.evaluate(gap) <= 8
     assert notebook.page.evaluate(WHERE) == page
+
+
+def reader_at(chat: ChatView, text: str) -> Locator:
+    """Let a reader wheel up until a text stands in the view; return its element."""
+    chat.log.hover()
+    found = chat.log.get_by_text(text, exact=True)
+    for _ in range(60):
+        box, view = found.bounding_box(), chat.log.bounding_box()
+        assert box is not None
+        assert view is not None
+        if view["y"] + 40 < box["y"] < view["y"] + view["height"] / 2:
+            return found
+        chat.page.mouse.wheel(0, -150 if box["y"] < view["y"] + 40 else 60)
+        chat.page.evaluate(PAINTED)
+    raise AssertionError(f"{text!r} is not in the view")
+
+
+def top_of(element: Locator) -> float:
+    top: float = element.evaluate("element => element.getBoundingClientRect().top")
+    return top
+
+
+def test_a_tall_card_above_the_view_moves_nothing_in_it(notebook):
+    """F-03: a call that ends later than those below it."""
+    calls = ", ".join(["call('tall')", *(f"call('quick', {{'n': {n}}})" for n in range(30))])
+    chat = show_chat(notebook, f"[{calls}]", "'So.'", tools="tall, quick")
+    chat.say("go")
+    expect_state(chat.card("quick", 29), "done")
+    row = reader_at(chat, "n: 12")
+    before, page = top_of(row), notebook.page.evaluate(WHERE)
+    height = chat.log.evaluate("log => log.scrollHeight")
+    execute_quietly(notebook, "gate.set()")
+    expect_state(chat.card("tall"), "done")
+    notebook.page.wait_for_function(
+        "([log, height]) => log.scrollHeight > height + 200",
+        arg=[chat.log.element_handle(), height],
+    )
+    notebook.page.evaluate(PAINTED)
+    assert abs(top_of(row) - before) <= 1
+    assert notebook.page.evaluate(WHERE) == page
+
+
+def test_the_end_of_a_job_far_above_the_view_moves_nothing_in_it(notebook):
+    """F-03: its card is in a part of a long history that the browser does not lay out."""
+    long = "'\\n\\n'.join(f'line {n}.' for n in range(8))"
+    answers = [f"say({long})"] * 24
+    chat = show_chat(notebook, "[call('tall_job')]", "'Begun.'", *answers, tools="tall_job")
+    chat.say("go")
+    expect(chat.answers.last).to_contain_text("Begun.")
+    for number in range(23):
+        chat.say(f"message {number}")
+        expect(chat.answers).to_have_count(number + 3)
+        chat.rest()
+    row = reader_at(chat, "message 14")
+    before, page = top_of(row), notebook.page.evaluate(WHERE)
+    execute_quietly(notebook, "gate.set()")
+    expect(chat.area.locator(".card table")).to_have_count(1)
+    notebook.page.evaluate(PAINTED)
+    assert abs(top_of(row) - before) <= 1
+    assert notebook.page.evaluate(WHERE) == page
+
+
+def test_a_picture_that_loads_late_above_the_view_moves_nothing_in_it(notebook):
+    """F-03: the picture is asked for, and comes when the reader has gone on."""
+    held: list[Route] = []
+    notebook.page.route("https://example.org/**", lambda route: held.append(route))  # noqa: PLW0108 - it marks it
+    lines = "'Look: ![a map](https://example.org/map.svg)\\n\\n' + '\\n\\n'.join(f'line {n}.' for n in range(80))"
+    chat = show_chat(notebook, f"[say({lines})]")
+    chat.say("show")
+    expect(chat.answers).to_contain_text("line 79.")
+    chat.log.evaluate("log => { log.scrollTop = 0; }")
+    chat.answers.get_by_role("button", name="example.org").click()
+    row = reader_at(chat, "line 40.")
+    before, page = top_of(row), notebook.page.evaluate(WHERE)
+    height = chat.log.evaluate("log => log.scrollHeight")
+    picture = "<svg xmlns='http://www.w3.org/2000/svg' width='300' height='400'/>"
+    held[0].fulfill(content_type="image/svg+xml", body=picture)
+    notebook.page.wait_for_function(
+        "([log, height]) => log.scrollHeight > height + 300",
+        arg=[chat.log.element_handle(), height],
+    )
+    notebook.page.evaluate(PAINTED)
+    assert abs(top_of(row) - before) <= 1
+    assert notebook.page.evaluate(WHERE) == page
+    notebook.page.unroute("https://example.org/**")
 
 
 def test_three_floods_of_single_characters_arrive_whole(notebook):
