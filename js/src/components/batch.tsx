@@ -67,26 +67,7 @@ function CallTable({ nodes, draft, onChange }: TableProps) {
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls is reached by keyboard
     <div class="data-scroll" tabIndex={0}>
       <table>
-        <thead>
-          <tr>
-            <th scope="col">
-              <input
-                type="checkbox"
-                aria-label="Tick all"
-                checked={all}
-                onChange={() => onChange({ ticked: all ? [] : ids })}
-              />
-            </th>
-            {names.map((name) => (
-              <th key={name} scope="col">
-                <Plain text={name} />
-              </th>
-            ))}
-            <th scope="col">
-              <span class="unseen">Edit</span>
-            </th>
-          </tr>
-        </thead>
+        <Head names={names} all={all} onTick={() => onChange({ ticked: all ? [] : ids })} />
         <tbody>
           {nodes.map((node, place) => (
             <Row
@@ -101,6 +82,32 @@ function CallTable({ nodes, draft, onChange }: TableProps) {
         </tbody>
       </table>
     </div>
+  );
+}
+
+interface HeadProps {
+  readonly names: readonly string[];
+  readonly all: boolean;
+  readonly onTick: () => void;
+}
+
+function Head({ names, all, onTick }: HeadProps) {
+  return (
+    <thead>
+      <tr>
+        <th scope="col">
+          <input type="checkbox" aria-label="Tick all" checked={all} onChange={onTick} />
+        </th>
+        {names.map((name) => (
+          <th key={name} scope="col">
+            <Plain text={name} />
+          </th>
+        ))}
+        <th scope="col">
+          <span class="unseen">Edit</span>
+        </th>
+      </tr>
+    </thead>
   );
 }
 
@@ -130,16 +137,12 @@ function Row({ node, place, names, draft, onChange }: RowProps) {
       </td>
       {names.map((name) => (
         <td key={name}>
-          {cells ? (
-            <input
-              type="text"
-              aria-label={`${name} of call ${place}`}
-              value={cells[name]}
-              onInput={(event) => edit({ ...cells, [name]: event.currentTarget.value })}
-            />
-          ) : (
-            <Cell value={args[name]} />
-          )}
+          <Cell
+            label={`${name} of call ${place}`}
+            value={args[name]}
+            text={cells?.[name]}
+            onType={(text) => edit({ ...cells, [name]: text })}
+          />
         </td>
       ))}
       <td>
@@ -155,7 +158,25 @@ function Row({ node, place, names, draft, onChange }: RowProps) {
   );
 }
 
-function Cell({ value }: { value: Json | undefined }) {
+interface CellProps {
+  readonly label: string;
+  readonly value: Json | undefined;
+  /** What stands in the field while the row is being edited. */
+  readonly text: string | undefined;
+  readonly onType: (text: string) => void;
+}
+
+function Cell({ label, value, text, onType }: CellProps) {
+  if (text !== undefined) {
+    return (
+      <input
+        type="text"
+        aria-label={label}
+        value={text}
+        onInput={(event) => onType(event.currentTarget.value)}
+      />
+    );
+  }
   if (value === undefined) return <em class="muted">nothing</em>;
   return (
     <span class="text-value">

@@ -17,18 +17,7 @@ export function JobCard({ job }: { job: FilledJob }) {
       aria-label={`Background job ${id} of ${tool}, ${jobWords(job)}`}
       tabIndex={-1}
     >
-      <header class="card-head">
-        <Icon name={iconOf(job)} />
-        <span class="tool">
-          <Plain text={id} />
-        </span>
-        <span class="line">
-          of <Plain text={tool} />
-        </span>
-        <span class="mark">background</span>
-        <span class="state">{jobWords(job)}</span>
-        <Duration started={job.started} ended={job.ended} running={state === "running"} />
-      </header>
+      <Head job={job} />
       {state === "running" && <Progress of={job} />}
       <Result of={job} />
       {job.error && (
@@ -48,6 +37,23 @@ export function JobCard({ job }: { job: FilledJob }) {
         </div>
       )}
     </section>
+  );
+}
+
+function Head({ job }: { job: FilledJob }) {
+  return (
+    <header class="card-head">
+      <Icon name={iconOf(job)} />
+      <span class="tool">
+        <Plain text={job.id} />
+      </span>
+      <span class="line">
+        of <Plain text={job.tool} />
+      </span>
+      <span class="mark">background</span>
+      <span class="state">{jobWords(job)}</span>
+      <Duration started={job.started} ended={job.ended} running={job.state === "running"} />
+    </header>
   );
 }
 

@@ -20,6 +20,9 @@ const SPANS = {
 } as const;
 type Span = keyof typeof SPANS;
 
+const LENGTHS = Object.fromEntries(Object.entries(SPANS).map(([name, { words }]) => [name, words]));
+const REACH = { same: "with exactly these arguments", any: "with any arguments" };
+
 interface LastingProps {
   readonly node: CallNode;
   readonly onClose: () => void;
@@ -29,56 +32,79 @@ interface LastingProps {
 export function Lasting({ node, onClose }: LastingProps) {
   const { store } = useView();
   useTopic(store.copy.shell);
-  const { id, tool } = node.part;
+  const { id } = node.part;
   const [same, setSame] = useKept(`same:${id}`, true);
   const [span, setSpan] = useKept<Span>(`span:${id}`, "ten");
   const wish = wishOf(node, same, span);
-  const subject = `lasting:${id}`;
+  const subject = subjectOf(id);
   const preview = usePreview(wish, subject);
-  const sent = store.commands.sent(id) !== undefined;
   const waiting = store.commands.rejection(subject) ? "" : "Looking at what this covers …";
-  const confirm = () => void store.run({ ...wish, mark: preview?.mark ?? "" }, id);
   return (
     <div class="panel">
       <div class="choices">
         <Choice
           label="Calls"
           value={same ? "same" : "any"}
-          options={{ same: "with exactly these arguments", any: "with any arguments" }}
+          options={REACH}
           onChoose={(value) => setSame(value === "same")}
         />
         <Choice
           label="How long"
           value={span}
-          options={Object.fromEntries(
-            Object.entries(SPANS).map(([name, { words }]) => [name, words]),
-          )}
+          options={LENGTHS}
           onChoose={(value) => setSpan(value as Span)}
         />
       </div>
-      <ul class="covers" aria-live="polite">
-        {(preview?.lines ?? [waiting]).map((line) => (
-          <li key={line}>
-            <Plain text={line} />
-          </li>
-        ))}
-      </ul>
-      <div class="actions">
-        <Button
-          look="primary"
-          label={`Allow ${tool} by this rule, and run this call`}
-          disabled={sent || !preview}
-          onPress={confirm}
-        >
-          Allow, and run this call
-        </Button>
-        <Button disabled={sent} onPress={onClose}>
-          Cancel
-        </Button>
-        <CommandStatus subject={subject} />
-        <CommandStatus subject={id} />
-      </div>
+      <Covered lines={preview?.lines ?? [waiting]} />
+      <Grant node={node} wish={wish} preview={preview} onClose={onClose} />
     </div>
+  );
+}
+
+interface GrantProps extends LastingProps {
+  readonly wish: Allow;
+  readonly preview: AllowPreview | undefined;
+}
+
+/** Makes the rule, once it was shown what it covers. */
+function Grant({ node, wish, preview, onClose }: GrantProps) {
+  const { store } = useView();
+  const { id, tool } = node.part;
+  const sent = store.commands.sent(id) !== undefined;
+  const confirm = () => void store.run({ ...wish, mark: preview?.mark ?? "" }, id);
+  return (
+    <div class="actions">
+      <Button
+        look="primary"
+        label={`Allow ${tool} by this rule, and run this call`}
+        disabled={sent || !preview}
+        onPress={confirm}
+      >
+        Allow, and run this call
+      </Button>
+      <Button disabled={sent} onPress={onClose}>
+        Cancel
+      </Button>
+      <CommandStatus subject={subjectOf(id)} />
+      <CommandStatus subject={id} />
+    </div>
+  );
+}
+
+/** What looking at a rule is about, as opposed to deciding about the call. */
+function subjectOf(id: string): string {
+  return `lasting:${id}`;
+}
+
+function Covered({ lines }: { lines: readonly string[] }) {
+  return (
+    <ul class="covers" aria-live="polite">
+      {lines.map((line) => (
+        <li key={line}>
+          <Plain text={line} />
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -57,25 +57,17 @@ function useFollowing(
     element.scrollTop = element.scrollHeight;
     scroll.top = element.scrollTop;
   };
+  const note = (element: HTMLElement) => {
+    const atEnd = element.scrollHeight - element.scrollTop - element.clientHeight <= NEAR;
+    const movedUp = element.scrollTop < scroll.top;
+    scroll.top = element.scrollTop;
+    if (atEnd || movedUp) set(atEnd);
+  };
   useLayoutEffect(() => {
     const element = box.current as HTMLDivElement;
-    const onScroll = () => {
-      const atEnd = element.scrollHeight - element.scrollTop - element.clientHeight <= NEAR;
-      const movedUp = element.scrollTop < scroll.top;
-      scroll.top = element.scrollTop;
-      if (atEnd || movedUp) set(atEnd);
-    };
-    const observer = new ResizeObserver(() => {
-      if (scroll.following) toEnd(element);
-    });
     if (!scroll.following) element.scrollTop = scroll.top;
-    element.addEventListener("scroll", onScroll, { passive: true });
-    observer.observe(content.current as HTMLDivElement);
-    observer.observe(element);
-    return () => {
-      observer.disconnect();
-      element.removeEventListener("scroll", onScroll);
-    };
+    const grown = () => scroll.following && toEnd(element);
+    return watch(element, content.current as HTMLDivElement, () => note(element), grown);
   }, []);
   const follow = () => {
     set(true);
@@ -83,6 +75,18 @@ function useFollowing(
     box.current?.focus({ preventScroll: true });
   };
   return { following, follow };
+}
+
+/** Hears of a box that is scrolled, and of it or its content growing; returns what ends that. */
+function watch(box: Element, content: Element, onScroll: () => void, onResize: () => void) {
+  const observer = new ResizeObserver(onResize);
+  box.addEventListener("scroll", onScroll, { passive: true });
+  observer.observe(content);
+  observer.observe(box);
+  return () => {
+    observer.disconnect();
+    box.removeEventListener("scroll", onScroll);
+  };
 }
 
 function Messages() {

@@ -129,60 +129,57 @@ function Decline({ node, onClose }: PanelProps) {
 
 function Edit({ node, onClose }: PanelProps) {
   const { sent, approve, rejection, dismiss } = useDecision(node);
-  const { id, tool, args, preview } = node.part;
-  const [text, setText] = useKept(`edit:${id}`, JSON.stringify(args ?? {}, null, 2));
-  const [problem, setProblem] = useKept(`problem:${id}`, "");
+  const { id, tool, preview } = node.part;
+  const { field, reset, read } = useArguments(node, dismiss);
   const apply = () => {
-    const read = readObject(text);
-    setProblem(typeof read === "string" ? read : "");
-    if (typeof read === "string") return;
-    const accepted = approve(read);
+    const args = read();
+    const accepted = args && approve(args);
     // What the changed call would do is shown first; it is approved from there.
-    if (preview) void accepted.then((taken) => taken && onClose());
+    if (preview) void accepted?.then((taken) => taken && onClose());
   };
-  const type = (value: string) => {
-    setText(value);
-    setProblem("");
-    dismiss();
+  const leave = () => {
+    reset();
+    onClose();
   };
   return (
     <div class="panel">
-      <JsonField
-        opened
-        label={`Arguments of ${tool}, as JSON`}
-        text={text}
-        problem={problem}
-        rejection={rejection}
-        onType={type}
-      />
+      <JsonField opened label={`Arguments of ${tool}, as JSON`} rejection={rejection} {...field} />
       <div class="actions">
-        {preview ? (
-          <Button look="primary" label={`Apply to ${tool}`} disabled={sent} onPress={apply}>
-            Apply &amp; look again
-          </Button>
-        ) : (
-          <Button
-            look="primary"
-            label={`Apply and approve ${tool}`}
-            disabled={sent}
-            onPress={apply}
-          >
-            Apply &amp; approve
-          </Button>
-        )}
         <Button
+          look="primary"
+          label={preview ? `Apply to ${tool}` : `Apply and approve ${tool}`}
           disabled={sent}
-          onPress={() => {
-            type(JSON.stringify(args ?? {}, null, 2));
-            onClose();
-          }}
+          onPress={apply}
         >
+          {preview ? "Apply & look again" : "Apply & approve"}
+        </Button>
+        <Button disabled={sent} onPress={leave}>
           Cancel
         </Button>
         {!rejection && <CommandStatus subject={id} />}
       </div>
     </div>
   );
+}
+
+/** The arguments as a person changes them, with what is wrong with their text. */
+function useArguments({ part }: CallNode, onType: () => void) {
+  const proposed = JSON.stringify(part.args ?? {}, null, 2);
+  const [text, setText] = useKept(`edit:${part.id}`, proposed);
+  const [problem, setProblem] = useKept(`problem:${part.id}`, "");
+  const change = (value: string) => {
+    setText(value);
+    setProblem("");
+    onType();
+  };
+  const read = () => {
+    const value = readObject(text);
+    const isWrong = typeof value === "string";
+    setProblem(isWrong ? value : "");
+    return isWrong ? undefined : value;
+  };
+  const field = { text, problem, onType: change };
+  return { field, read, reset: () => change(proposed) };
 }
 
 function Answer({ node, onEdit }: ChoiceProps) {

@@ -1,5 +1,6 @@
 /** What a running call asks of the person: a form, a link to open, or a yes. */
 
+import type { Question as Asked, Json } from "../protocol";
 import { linkAddress } from "../renderers/markdown/links";
 import {
   type CallNode,
@@ -9,27 +10,21 @@ import {
   readEntries,
   readForm,
 } from "../store";
-import { Button, CommandButton, CommandStatus } from "./controls";
+import { CommandButton, CommandStatus } from "./controls";
 import { Plain } from "./plain";
 import { useHere, useKept, useView } from "./view";
 
 /** The question of a call, with what answers it. */
 export function Question({ node }: { node: CallNode }) {
-  const { id, tool, question } = node.part;
-  const { store } = useView();
+  const { id, question } = node.part;
+  const { commands } = useView().store;
   const here = useHere();
   const fields = readForm(question?.form ?? null);
   const [entries, setEntries] = useKept<Entries>(`question:${question?.id}`, {});
   if (!question) return null;
-  const sent = store.commands.sent(id) !== undefined;
-  const wrong = store.commands.rejection(id)?.field;
-  const about = { call: id, question: question.id };
-  const answer = () => {
-    const value = readEntries(fields, entries);
-    void store.run({ command: "answer", ...about, value }, id);
-  };
+  const wrong = commands.rejection(id)?.field;
   const enter = (name: string, value: Entered) => {
-    store.commands.dismiss(id);
+    commands.dismiss(id);
     setEntries({ ...entries, [name]: value });
   };
   return (
@@ -48,28 +43,47 @@ export function Question({ node }: { node: CallNode }) {
             onEnter={(value) => enter(field.name, value)}
           />
         ))}
-      {here && (
-        <div class="actions">
-          <Button look="primary" label={`Answer ${tool}`} disabled={sent} onPress={answer}>
-            {question.form ? "Answer" : question.link ? "Done" : "Agree"}
-          </Button>
-          <CommandButton
-            command={{ command: "decline", ...about }}
-            subject={id}
-            label={`Refuse to answer ${tool}`}
-          >
-            Refuse
-          </CommandButton>
-          <CommandButton
-            command={{ command: "cancel", call: id }}
-            subject={id}
-            label={`Cancel ${tool}`}
-          >
-            Cancel the call
-          </CommandButton>
-          <CommandStatus subject={id} />
-        </div>
-      )}
+      {here && <Replies node={node} question={question} value={readEntries(fields, entries)} />}
+    </div>
+  );
+}
+
+interface RepliesProps {
+  readonly node: CallNode;
+  readonly question: Asked;
+  /** What was entered. */
+  readonly value: { [name: string]: Json };
+}
+
+/** Answer, refuse, or end the call. */
+function Replies({ node, question, value }: RepliesProps) {
+  const { id, tool } = node.part;
+  const about = { call: id, question: question.id };
+  return (
+    <div class="actions">
+      <CommandButton
+        look="primary"
+        command={{ command: "answer", ...about, value }}
+        subject={id}
+        label={`Answer ${tool}`}
+      >
+        {question.form ? "Answer" : question.link ? "Done" : "Agree"}
+      </CommandButton>
+      <CommandButton
+        command={{ command: "decline", ...about }}
+        subject={id}
+        label={`Refuse to answer ${tool}`}
+      >
+        Refuse
+      </CommandButton>
+      <CommandButton
+        command={{ command: "cancel", call: id }}
+        subject={id}
+        label={`Cancel ${tool}`}
+      >
+        Cancel the call
+      </CommandButton>
+      <CommandStatus subject={id} />
     </div>
   );
 }
