@@ -237,13 +237,19 @@ def test_the_end_of_a_job_far_above_the_view_moves_nothing_in_it(notebook):
 def test_a_picture_that_loads_late_above_the_view_moves_nothing_in_it(notebook):
     """F-03: the picture is asked for, and comes when the reader has gone on."""
     held: list[Route] = []
-    notebook.page.route("https://example.org/**", lambda route: held.append(route))  # noqa: PLW0108 - it marks it
-    lines = "'Look: ![a map](https://example.org/map.svg)\\n\\n' + '\\n\\n'.join(f'line {n}.' for n in range(80))"
-    chat = show_chat(notebook, f"[say({lines})]")
+
+    def hold_back(route: Route) -> None:
+        held.append(route)
+
+    notebook.page.route("https://example.org/**", hold_back)
+    picture = "'Look: ![a map](https://example.org/map.svg)'"
+    lines = "''.join(f'\\n\\nline {n}.' for n in range(80))"
+    chat = show_chat(notebook, f"[say({picture} + {lines})]")
     chat.say("show")
     expect(chat.answers).to_contain_text("line 79.")
     chat.log.evaluate("log => { log.scrollTop = 0; }")
-    chat.answers.get_by_role("button", name="example.org").click()
+    with notebook.page.expect_request("https://example.org/map.svg"):
+        chat.answers.get_by_role("button", name="example.org").click()
     row = reader_at(chat, "line 40.")
     before, page = top_of(row), notebook.page.evaluate(WHERE)
     height = chat.log.evaluate("log => log.scrollHeight")

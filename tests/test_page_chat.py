@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, Page, expect
 
 from nbtools.frontend import runtime_code
+from tests.lab.browser import shoot
 from tests.lab.chat import SETUP, ChatView, chat_cell, expect_state, notebook_cells
 
 pytestmark = [pytest.mark.browser, pytest.mark.kernel]
@@ -99,6 +100,49 @@ def test_a_chat_in_notebook_7_streams_asks_and_holds_live_widgets(open_notebook)
     check_a_turn(notebook, cell)
 
 
+def press_until_focused(page: Page, key: str, target: Locator) -> None:
+    """Press a key until it has led the focus to an element."""
+    for _ in range(40):
+        page.keyboard.press(key)
+        if target.evaluate("it => it.getRootNode().activeElement === it"):
+            return
+    raise AssertionError(f"{key} does not lead to {target}")
+
+
+def test_a_call_is_approved_and_another_declined_with_keys_alone_in_notebook_7(open_notebook):
+    """P-01 by keyboard: no key of it reaches the notebook, and the focus stays in the chat."""
+    notebook = open_notebook(application="notebook")
+    notebook.tab.console.clear()
+    notebook.run(SETUP + TOOLS)
+    calls = "call('pay', {'to': 'Ann'}), call('pay', {'to': 'Bob'})"
+    cell = notebook.run(chat_cell(f"[{calls}]", "'So.'", tools="pay"))
+    cells = notebook_cells(notebook)
+    chat, keyboard = ChatView(cell.area), notebook.page.keyboard
+    chat.composer.click()
+    keyboard.type("pay them")
+    keyboard.press("Enter")
+    expect_state(chat.card("pay", 1), "needs approval")
+    approve = chat.card("pay", 0).get_by_role("button", name="Approve pay")
+    press_until_focused(notebook.page, "Shift+Tab", approve)
+    shoot(chat.area.locator(".nbtools-chat"), "notebook7-approve-by-key")
+    keyboard.press("Enter")
+    expect_state(chat.card("pay", 0), "done")
+    decline = chat.card("pay", 1).get_by_role("button", name="Decline pay")
+    press_until_focused(notebook.page, "Tab", decline)
+    keyboard.press("Space")
+    expect(chat.card("pay", 1).get_by_role("textbox")).to_be_focused()
+    keyboard.type("add xx")
+    shoot(chat.area.locator(".nbtools-chat"), "notebook7-decline-by-key")
+    keyboard.press("Enter")
+    expect_state(chat.card("pay", 1), "declined")
+    expect(chat.card("pay", 1)).to_contain_text("add xx")
+    expect(chat.answers.last).to_contain_text("So.")
+    assert chat.area.locator(".nbtools-chat").evaluate("host => host === document.activeElement")
+    assert notebook_cells(notebook) == cells
+    assert notebook.run("print(runs)").text == "['Ann']\n"
+    assert notebook.tab.errors == []
+
+
 def test_a_chat_in_a_plain_page_streams_asks_and_holds_live_widgets(widget_page):
     widget_page.run(SETUP + TOOLS)
     check_a_turn(widget_page, widget_page.run(chat_cell(*REPLIES, tools="pay, slider, counter")))
@@ -148,3 +192,78 @@ def test_text_and_controls_are_readable_whatever_colours_the_page_gives(
     assert host.evaluate(f"(host) => ({CONTRAST})(host, 4.5)") == []
     back = host.locator("section").first.evaluate("chat => getComputedStyle(chat).backgroundColor")
     assert (back == "rgb(255, 255, 255)") == (coloured or scheme == "light")
+
+
+CONTRAST_THEMES = {
+    "vscode-high-contrast": {
+        "editor-background": "#000000",
+        "editor-foreground": "#ffffff",
+        "button-background": "#000000",
+        "button-foreground": "#ffffff",
+        "button-border": "#6fc3df",
+        "contrastBorder": "#6fc3df",
+        "contrastActiveBorder": "#f38518",
+        "focusBorder": "#f38518",
+        "errorForeground": "#f48771",
+        "editorWarning-foreground": "#ffd370",
+        "testing-iconPassed": "#73c991",
+        "textLink-foreground": "#21a6ff",
+    },
+    "vscode-high-contrast-light": {
+        "editor-background": "#ffffff",
+        "editor-foreground": "#292929",
+        "button-background": "#0f4a85",
+        "button-foreground": "#ffffff",
+        "button-border": "#0f4a85",
+        "contrastBorder": "#0f4a85",
+        "contrastActiveBorder": "#006bbd",
+        "focusBorder": "#006bbd",
+        "errorForeground": "#b5200d",
+        "editorWarning-foreground": "#895503",
+        "testing-iconPassed": "#007100",
+        "textLink-foreground": "#0f4a85",
+    },
+}
+"""What VS Code's own themes of high contrast set on the page of a notebook's outputs."""
+
+WEAR = """([name, colours]) => {
+  document.body.className = `vscode-body ${name}`;
+  document.body.dataset.vscodeThemeKind = name;
+  document.body.style.background = colours["editor-background"];
+  for (const [key, colour] of Object.entries(colours))
+    document.documentElement.style.setProperty(`--vscode-${key}`, colour);
+}"""
+
+
+@pytest.mark.parametrize("theme", CONTRAST_THEMES)
+def test_the_high_contrast_themes_of_vs_code_draw_every_edge_and_stay_readable(widget_page, theme):
+    """F-08: the edges have the theme's colour, and so has what is focused."""
+    page, colours = widget_page.page, CONTRAST_THEMES[theme]
+    page.evaluate("code => { window.harnessCode = code; }", runtime_code())
+    page.evaluate(NO_COLOURS)
+    page.evaluate(WEAR, [theme, colours])
+    widget_page.run(SETUP + TOOLS)
+    rows = "[{'id': n, 'to': 'Ann'} for n in range(60)]"
+    table = f"@nb.tool\ndef list_all() -> list:\n    'List.'\n    return {rows}"
+    calls = "call('list_all', {}), call('missing', {}), call('pay', {'to': 'Ann'})"
+    replies = f"[say('See [here](https://example.org). `code`'), {calls}]"
+    chat = ChatView(widget_page.run(chat_cell(replies, tools="pay, list_all", before=table)).area)
+    chat.say("go")
+    expect_state(chat.card("pay"), "needs approval")
+    approve = chat.button("Approve pay")
+    press_until_focused(page, "Shift+Tab", approve)
+    host = chat.area.locator(".nbtools-chat")
+    shoot(host, f"plain-{theme}")
+    edge, active = (rgb(colours[name]) for name in ("contrastBorder", "contrastActiveBorder"))
+    border = "it => getComputedStyle(it).borderTopColor"
+    for part in (chat.card("list_all"), chat.composer, approve, chat.button("Decline pay")):
+        assert part.evaluate(border) == edge
+    assert chat.card("pay").evaluate(border) == active
+    assert approve.evaluate("it => getComputedStyle(it).outlineColor") == active
+    assert host.evaluate(f"(host) => ({CONTRAST})(host, 4.5)") == []
+
+
+def rgb(colour: str) -> str:
+    """Write a colour as a browser computes it."""
+    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    return f"rgb({red}, {green}, {blue})"
