@@ -12,6 +12,10 @@ const styles = {
 
 export default defineConfig({
   plugins: [styles],
-  test: { environment: "happy-dom", include: ["test/**/*.test.{ts,tsx}"] },
+  test: {
+    environment: "happy-dom",
+    include: ["test/**/*.test.{ts,tsx}"],
+    pool: "vmForks", // each file has globals of its own, and not a new process for them
+  },
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
 });

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import gc
+from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from importlib import import_module
 
@@ -21,6 +22,17 @@ expect.set_options(timeout=20_000)  # two busy cores may need longer than the us
 
 OpenNotebook = Callable[..., Notebook]
 OpenPage = Callable[..., WidgetPage]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep what is imported out of every later collection of garbage: it lives to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
