@@ -34,6 +34,8 @@ from nbtools.tools.invoke import bound, invoke
 LONGEST_OUTPUT = 64_000
 """Characters that one call may print to its card."""
 
+_CUT = f"\n… (a card keeps the first {LONGEST_OUTPUT:,} characters that are printed)\n"
+
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 """Types whose faces cost nothing to write."""
 
@@ -253,10 +255,10 @@ class Sink:
     def output(self, text: str) -> None:
         """Show what the function printed, up to `LONGEST_OUTPUT` characters."""
         room = LONGEST_OUTPUT - self._printed
-        if room <= 0:
+        if room < 0 or not text:
             return
         self._printed += len(text)
-        shown = text if len(text) <= room else f"{text[:room]}\n… cut here …\n"
+        shown = text if len(text) <= room else text[:room] + _CUT
         self._emit(ev.CallProgressed(call=self._call, output=shown))
 
     def display(self, shown: Mapping[str, Json]) -> None:

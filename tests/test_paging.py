@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from typing import Any
 
 import numpy as np
@@ -261,6 +262,20 @@ def test_data_that_was_cut_says_so() -> None:
     assert cut[NOTE] == f"The page has a part of this value. {whole}"
     assert NOTE not in kept({"a": ["x" * 100] * 400})
     assert NOTE not in kept("x" * LIMIT)
+
+
+@pytest.mark.parametrize("pieces", [[70_000], [64_000, 1], [60_000, 10_000, 5]])
+async def test_output_that_was_cut_says_so_once(pieces: list[int]) -> None:
+    @nb.tool
+    def chatter() -> None:
+        """Print much."""
+        for length in pieces:
+            sys.stdout.write("x" * length)
+
+    page = Page(Strict([call("chatter", {}, id="k-0")], "So."), [chatter])
+    await page.say("Go")
+    words = "\n… (a card keeps the first 64,000 characters that are printed)\n"
+    assert page.call("k-0").output == "x" * 64_000 + words
 
 
 def test_a_saved_notebook_says_what_is_left_out_and_has_no_button() -> None:
