@@ -236,6 +236,7 @@ def _faces(end: ev.CallEnded) -> dict[str, Any]:
         "handle": end.handle,
         "display": end.display,
         "told": end.told,
+        "pictures": end.pictures,
         "error": end.error or (end.told if end.outcome != "ok" else ""),
         "trace": end.trace,
         "progress": None,

@@ -20,6 +20,7 @@ from nbtools.allowing import allow
 from nbtools.choosing import Choosing
 from nbtools.codec import encode
 from nbtools.dispatch import dispatch, look_up
+from nbtools.display.mime import SEVERAL
 from nbtools.errors import (
     AlreadyDecided,
     ChatBusy,
@@ -212,6 +213,8 @@ class Bridge:
     def _outsource(self, shown: Mapping[str, Json]) -> dict[str, Json]:
         """Put a reference in the place of a large picture."""
         written = dict(shown)
+        if isinstance(several := shown.get(SEVERAL), list):
+            written[SEVERAL] = [self._outsource(one) for one in several if isinstance(one, Mapping)]
         for mime, content in shown.items():
             if mime.startswith("image/") and isinstance(content, str) and len(content) > INLINE:
                 is_text = mime == "image/svg+xml"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from nbtools import events as ev
-from nbtools.display import bundle, preview, reachable, tell, together
+from nbtools.display import Seen, bundle, look, look_at, preview, reachable, together
 from nbtools.errors import ToolError, ToolsetError
 from nbtools.failure import explain, told_of, trace
 from nbtools.jsontext import dumps
@@ -77,12 +77,16 @@ def finished(
         The end of the call with the value's faces for the page, the person and the model.
     """
     faces = value if isinstance(value, Result) else Result(value)
+    own = _own_display(call, faces, shown)
+    display = together([*shown, *own])
+    seen = _seen(faces, shown, own, display, limits)
     return ev.CallEnded(
         call=call.id,
         outcome="ok",
-        told=_edited(call) + _told(faces, shown, limits),
+        told=_edited(call) + seen.told,
+        pictures=seen.pictures,
         value=preview(faces.value),
-        display=together([*shown, *_own_display(call, faces, shown)]),
+        display=display,
         time=time.time(),
     )
 
@@ -103,11 +107,19 @@ def kept(
     return replace(end, handle=handle, told=f"{end.told.rstrip()}\n{note}")
 
 
-def _told(faces: Result, shown: Sequence[Mapping[str, Json]], limits: Limits) -> str:
-    bounds = {"limit": limits.told, "rows": limits.rows, "columns": limits.columns}
-    if faces.model is None and faces.value is None and shown:
-        return f"Shown to the user: {tell(together(shown), **bounds)}"
-    return tell(faces.value if faces.model is None else faces.model, **bounds)
+def _seen(
+    faces: Result,
+    shown: Sequence[Mapping[str, Json]],
+    own: Sequence[Mapping[str, Json]],
+    display: Mapping[str, Json] | None,
+    limits: Limits,
+) -> Seen:
+    if faces.model is not None:
+        return look(faces.model, limits, shown=display)
+    if faces.value is None and shown:
+        return look_at(shown, limits)
+    drawn = own[0] if own and faces.display is None else None
+    return look(faces.value, limits, drawn=drawn, shown=display)
 
 
 def _own_display(

@@ -21,6 +21,7 @@ from nbtools.messages import (
     Message,
     Outcome,
     Part,
+    Picture,
     Preview,
     Progress,
     Question,
@@ -164,6 +165,7 @@ class CallEnded:
     call: str
     outcome: Outcome
     told: str = ""
+    pictures: tuple[Picture, ...] = ()
     value: Json = None
     handle: str = ""
     display: Mapping[str, Json] | None = None

@@ -6,19 +6,22 @@ empty, and what a person did directly is told as a note. The conversation itself
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
+from nbtools import sight
 from nbtools.errors import ContextLengthError
 from nbtools.jsontext import dumps
 from nbtools.messages import (
     FINAL,
     Conversation,
     File,
+    Job,
     Message,
     Notice,
     Part,
+    Picture,
     Reasoning,
     Text,
     ToolCall,
@@ -26,6 +29,9 @@ from nbtools.messages import (
 )
 from nbtools.outcomes import sentence
 from nbtools.reducer import calls_of
+
+Pictures = Mapping[str, Sequence[Picture]]
+"""What jobs gave to see, by the id of the job."""
 
 OnTrim = Literal["drop"]
 """What becomes of the turns that a request has no room for: they are left out."""
@@ -40,13 +46,23 @@ def prepare(conversation: Conversation) -> tuple[Message, ...]:
     Returns:
         User and assistant messages in order; the first one is the user's.
     """
-    told = [_for_model(message) for message in conversation.messages]
+    jobs = _pictures_of_jobs(conversation)
+    told = [_for_model(message, jobs) for message in conversation.messages]
     kept = [message for message in told if message.parts]
     while kept and kept[0].role == "assistant":
         kept = kept[1:]
     while kept and _is_broken(kept[-1]):  # what is asked again is asked without the broken reply
         kept = kept[:-1]
-    return tuple(kept)
+    return tuple(sight.bounded(kept))
+
+
+def _pictures_of_jobs(conversation: Conversation) -> Pictures:
+    return {
+        part.id: part.pictures
+        for message in conversation.messages
+        for part in message.parts
+        if type(part) is Job and part.pictures
+    }
 
 
 def _is_broken(message: Message) -> bool:
@@ -123,8 +139,9 @@ def estimate_rest(system: str, tools: Sequence[ToolSpec]) -> int:
 
 
 def estimate_tokens(message: Message) -> int:
-    """Estimate the tokens of a message: four characters each, and four for its frame."""
-    return 4 + sum(_length(part) for part in message.parts) // 4
+    """Estimate the tokens of a message: four characters each, four for its frame, its pictures."""
+    written = sum(_length(part) for part in message.parts)
+    return 4 + written // 4 + sum(map(sight.tokens_of, message.parts))
 
 
 def _length(part: Part) -> int:
@@ -132,7 +149,9 @@ def _length(part: Part) -> int:
         return len(part.text)
     if isinstance(part, ToolCall):
         return len(part.tool) + len(part.raw) + len(part.told)
-    return len(part.data) if isinstance(part, File) else 0
+    if not isinstance(part, File) or part.mime.startswith("image/"):
+        return 0
+    return len(part.data)
 
 
 def _turns(messages: Sequence[Message]) -> list[list[Message]]:
@@ -144,22 +163,25 @@ def _turns(messages: Sequence[Message]) -> list[list[Message]]:
     return turns
 
 
-def _for_model(message: Message) -> Message:
-    made = _user_parts(message) if message.role == "user" else _reply_parts(message)
+def _for_model(message: Message, jobs: Pictures) -> Message:
+    made = _user_parts(message, jobs) if message.role == "user" else _reply_parts(message)
     parts = tuple(made)
     return message if parts == message.parts else replace(message, parts=parts)
 
 
-def _user_parts(message: Message) -> Iterable[Part]:
+def _user_parts(message: Message, jobs: Pictures) -> Iterable[Part]:
     direct = calls_of(message)
     if direct:
-        yield from (Text(id=call.id, text=_note(call)) for call in direct)
+        for call in direct:
+            yield Text(id=call.id, text=_note(call))
+            yield from sight.files_of(call.id, call.pictures)
         return
     for part in message.parts:
         if (isinstance(part, Text) and part.text.strip()) or isinstance(part, File):
             yield part
         elif isinstance(part, Notice) and part.told:
             yield Text(id=part.id, text=f"[Note from the program: {part.told}]")
+            yield from sight.files_of(part.about, jobs.get(part.about, ()))
 
 
 def _reply_parts(message: Message) -> Iterable[Part]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """Limits of one chat; all but the last three hold for the answer to one message.
+    """Limits of one chat; all but the last five hold for the answer to one message.
 
     At a limit the calls that are open end as `limit`, the chat says so, and the model may answer
     once more without calling anything.
@@ -32,6 +32,10 @@ class Limits:
     """Rows of a table that the model is told."""
     columns: int = 50
     """Columns of a table that the model is told."""
+    pictures: int = 4
+    """Pictures of one result that the model is given; 0 gives it none."""
+    pixels: int = 1_024
+    """Pixels of their longer side; larger ones are made smaller for the model."""
 
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():
@@ -53,6 +57,8 @@ _LEAST = {
     "told": 256,
     "rows": 1,
     "columns": 1,
+    "pictures": 0,
+    "pixels": 64,
 }
 
 

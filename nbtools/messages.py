@@ -116,6 +116,19 @@ class Question:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Picture:
+    """A picture as the model is given it with a result: a PNG or JPEG of bounded size."""
+
+    mime: str
+    width: int
+    """Pixels."""
+    height: int
+    """Pixels."""
+    data: str = ""
+    """The content as base64 text; it does not travel to the page."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ToolCall:
     """One call of a tool, from its first argument character to its end."""
 
@@ -152,6 +165,8 @@ class ToolCall:
     """What a Python renderer made of this call: a MIME bundle; it is never saved to a file."""
     told: str = ""
     """What the model is told of the end of the call."""
+    pictures: tuple[Picture, ...] = ()
+    """What it is given to see besides, if it takes pictures."""
     outcome: Outcome = ""
     error: str = ""
     trace: str = ""
@@ -188,6 +203,8 @@ class Job:
     """The result for the person: a MIME bundle."""
     told: str = ""
     """What the model is told of its end."""
+    pictures: tuple[Picture, ...] = ()
+    """What it is given to see besides, if it takes pictures."""
     outcome: Outcome = ""
     error: str = ""
     trace: str = ""
@@ -207,6 +224,8 @@ class File:
     name: str = ""
     data: str = ""
     """The content as base64 text."""
+    about: str = ""
+    """The id of the call or job that gave it, where no person did."""
     sealed: Json = None
     """What goes back to the provider with it, exactly as it came; see `Reasoning.sealed`."""
 

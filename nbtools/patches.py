@@ -9,7 +9,17 @@ from typing import Any
 
 from nbtools.altered import altered
 from nbtools.codec import encode
-from nbtools.messages import Conversation, Job, Json, Message, Part, Reasoning, Text, ToolCall
+from nbtools.messages import (
+    Conversation,
+    Job,
+    Json,
+    Message,
+    Part,
+    Picture,
+    Reasoning,
+    Text,
+    ToolCall,
+)
 from nbtools.protocol import Field, Op
 
 Outsource = Callable[[Mapping[str, Json]], Mapping[str, Json]]
@@ -59,19 +69,25 @@ def write_message(message: Message, outsource: Outsource) -> Any:
 
 def write_part(part: Part, outsource: Outsource) -> Any:
     """Write a part as the page takes it: arguments once, as text while they stream."""
-    if isinstance(part, Job) and part.display:
-        return {**encode(part), "display": outsource(part.display)}
+    if isinstance(part, Job):
+        written = encode(altered(part, pictures=_described(part)))
+        return {**written, "display": outsource(part.display)} if part.display else written
     if not isinstance(part, ToolCall):
         return encode(part)
     raw = part.raw if part.state == "streaming" or part.args is None else ""
     args = None if part.state == "streaming" else part.args  # the page parses `raw` itself
-    written = encode(altered(part, raw=raw, args=args))
+    written = encode(altered(part, raw=raw, args=args, pictures=_described(part)))
     if part.preview is not None:
         written["preview"]["display"] = outsource(part.preview.display)
     for face in ("display", "drawn"):
         if written.get(face):
             written[face] = outsource(written[face])
     return written
+
+
+def _described(part: ToolCall | Job) -> tuple[Picture, ...]:
+    """Name the pictures that the model is given; the page has its own, in what is displayed."""
+    return tuple(altered(picture, data="") for picture in part.pictures)
 
 
 def _message(before: Message, after: Message, outsource: Outsource) -> list[Op]:

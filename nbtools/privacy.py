@@ -7,10 +7,12 @@ of the protected columns before each request.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
+from nbtools.display.bundles import items_of
 from nbtools.display.frames import frame_of
 from nbtools.display.tables import tell_frame
 from nbtools.errors import WithheldError
@@ -93,11 +95,19 @@ class Privacy:
         """
         faces = value if isinstance(value, Result) else Result(value)
         told = faces.value if faces.model is None else faces.model
-        frame = frame_of(told) if self.policies else None
+        veiled = self._veiled(told, rows, columns) if self.policies else told
+        return value if veiled is told else replace(faces, model=veiled)
+
+    def _veiled(self, told: object, rows: int, columns: int) -> object:
+        """Describe a table with a protected column; each of them, where they are told one by one."""
+        if items := items_of(told):
+            each = [self._veiled(item, rows, columns) for item in items]
+            return told if all(map(operator.is_, each, items)) else each
+        frame = frame_of(told)
         policies = self.columns
         if frame is None or not policies.keys() & _names(frame):
-            return value
-        return replace(faces, model=tell_frame(frame, rows, columns, policies))
+            return told
+        return tell_frame(frame, rows, columns, policies)
 
     def let_through(self, request: Request, tables: Mapping[str, object]) -> Request:
         """Look through a request before it is sent.

@@ -298,6 +298,7 @@ def _end_call(conversation: Conversation, event: ev.CallEnded) -> Conversation:
         handle=event.handle,
         display=freeze(event.display) or (call.display if ok else None),
         told=event.told or ("" if ok else sentence(event.outcome, event.error)),
+        pictures=event.pictures,
         error="" if ok else event.error or sentence(event.outcome),
         trace=event.trace,
         args=call.args if event.args is None else freeze(event.args),

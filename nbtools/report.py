@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
+from nbtools import sight
 from nbtools.jsontext import dumps
 from nbtools.messages import File, Message, Part, Reasoning, Request, Text, ToolCall
 from nbtools.privacy import NOT_COVERED, Finding, Privacy
@@ -39,7 +40,7 @@ class ContextReport:
 
     @property
     def tokens(self) -> int:
-        """Estimated tokens: four characters each, and four for the frame of a message."""
+        """Estimated tokens: four characters each, 750 pixels of a picture."""
         return sum(row["tokens"] for row in self.rows)
 
     @property
@@ -103,6 +104,7 @@ def report_on(
         tables: The shared values by name.
         left_out: The ids of the messages that do not fit.
     """
+    request = replace(request, messages=provider.fit(request.messages, request.settings))
     encode = getattr(provider, "encode", None)
     written = None if encode is None else dumps(encode(request))
     return ContextReport(
@@ -133,10 +135,18 @@ def _part_rows(message: Message, part: Part) -> Iterator[Row]:
     elif isinstance(part, ToolCall):
         yield _row("call", part.tool, part.tool + dumps(dict(part.args or {})), message)
         yield _row("result", part.tool, part.told, message)
+        for picture in part.pictures:
+            tokens = sight.estimate(picture.width, picture.height)
+            yield _file_row("picture", part.tool, picture.data, tokens, message)
     elif isinstance(part, File):
-        name = part.name or part.mime
-        row = _row("file", name, part.data, message)
-        yield {**row, "bytes": len(base64.b64decode(part.data))}
+        name = part.name or part.about or part.mime
+        yield _file_row("file", name, part.data, sight.tokens_of(part), message)
+
+
+def _file_row(part: str, name: str, data: str, tokens: int, message: Message) -> Row:
+    """Write the row of a file in base64; a picture has tokens by its size, another by its text."""
+    row = _row(part, name, data, message)
+    return {**row, "tokens": tokens or row["tokens"], "bytes": len(base64.b64decode(data))}
 
 
 def _row(part: str, name: str, text: str, message: Message | None = None) -> Row:

@@ -396,7 +396,7 @@ class Ring(Record):
         specs = [settings.variables.spec(tool) for tool in self._offered().values()]
         limit = settings.context_limit
         kept = history.trim(
-            history.prepare(self.conversation),
+            settings.provider.fit(history.prepare(self.conversation), self.answer_settings),
             limit,
             turns=settings.context_turns,
             reserved=0 if limit is None else history.estimate_rest(settings.system, specs),

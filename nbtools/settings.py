@@ -44,6 +44,8 @@ class Settings:
     """How much the model thinks before it answers: a word, or the most tokens to spend on it."""
     output: Output | None = None
     """The shape that the answer has to have; the text is then JSON."""
+    images: bool | None = None
+    """Whether it is given the pictures that tools return; None decides by the model's name."""
     extra: Mapping[str, Any] | None = None
     """Further fields of the request's body, which win over all others.
 
@@ -63,6 +65,8 @@ class Settings:
             self.tool_choice and type(self.tool_choice) is str
         ):
             raise _unfit("tool_choice", self.tool_choice, "'auto', 'none', 'required' or a tool")
+        if not isinstance(self.images, bool | None):
+            raise _unfit("images", self.images, "True, False or None")
         _texts(self)
         if not (self.output is None or isinstance(self.output, type | Mapping)):
             raise _unfit("output", self.output, "a pydantic model or a JSON Schema")
@@ -79,6 +83,7 @@ class SettingsFields(TypedDict, total=False):
     seed: int | None
     reasoning: Effort | int | None
     output: Output | None
+    images: bool | None
     extra: Mapping[str, Any] | None
 
 

@@ -27,6 +27,7 @@ from nbtools.messages import (
 )
 from nbtools.outcomes import sentence
 from nbtools.reducer import calls_of
+from nbtools.sight import fits
 
 FORMAT = 1
 
@@ -144,6 +145,8 @@ def _settle_message(message: Message, same: set[str]) -> Message:
 
 
 def _settle_part(part: Part, same: set[str], *, readable: bool) -> Part:
+    if isinstance(part, ToolCall | Job) and part.pictures:
+        part = replace(part, pictures=tuple(filter(fits, part.pictures)))
     if isinstance(part, Job) and part.state == "running":
         told = sentence("interrupted")
         over: dict[str, Any] = {"state": "error", "outcome": "interrupted", "progress": None}

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 import nbtools as nb
 from nbtools import codec, events
 from nbtools.bridge import Bridge
-from nbtools.events import CallProgressed, MessageAdded, MessagesRemoved
+from nbtools.display import together
+from nbtools.events import CallProgressed, MessageAdded
 from nbtools.executors import Engine
 from nbtools.jsontext import dumps
 from nbtools.messages import Message, Text, ToolCall
@@ -231,6 +232,19 @@ async def test_large_pictures_are_fetched_and_small_ones_travel_along() -> None:
     assert assets == [{"asset": reference["asset"], "mime": "image/png"}, {"asset": "gone"}]
 
 
+async def test_large_pictures_among_several_are_fetched_too() -> None:
+    large = base64.b64encode(os.urandom(90_000)).decode()
+    page = Page(Strict())
+    shown = together([{"image/png": large}, {"image/png": "iVBORw0KGgo="}])
+    drawn = ToolCall(id="k-1", tool="plot", state="result", outcome="ok", display=shown, told="ok")
+    page.session.emit(MessageAdded(message=Message(id="m1", role="user", parts=(drawn,))))
+    (part,) = page.shown["messages"][0]["parts"]
+    first, second = part["display"]["application/vnd.nbtools.several+json"]
+    assert first["image/png"] == {"asset": first["image/png"]["asset"], "size": 90_000}
+    assert second == {"image/png": "iVBORw0KGgo="}
+    assert large not in json.dumps(page.bridge.snapshot())
+
+
 async def test_the_page_gets_what_the_model_was_told_of_a_call() -> None:
     ran: list[str] = []
     page = Page(Strict([call("read_log", {"day": "mon"})], "Done."), tools_that_ran(ran))
@@ -441,13 +455,20 @@ def test_the_recorded_patches_lead_to_their_last_snapshot() -> None:
         assert copy.seq == run["last"]["seq"]
 
 
-async def test_a_message_that_comes_back_behind_a_new_one_stands_there_on_the_page_too() -> None:
-    page = Page(Strict("Hi."))
-    await page.say("Hello")
-    asked, reply = page.session.conversation.messages
-    new = Message(id="m-new", role="user", parts=(Text(id="p-new", text="New"),))
-    page.session.emit(MessagesRemoved(messages=(asked.id, reply.id)))
-    for message in (new, asked):
-        page.session.emit(MessageAdded(message=message))
+async def test_a_question_that_comes_back_behind_a_notice_stands_there_on_the_page_too() -> None:
+    """Going back to a question ends the job of its answer, which a notice says before it."""
+    gate = asyncio.Event()
+
+    async def job() -> None:
+        await gate.wait()
+
+    model = Strict([call("job", {}, id="k-1")], "Started.", "Again.")
+    page = Page(model, [nb.tool(job, background=True)])
+    await page.say("Go on")
+    asked = page.session.conversation.messages[0].id
+    page.command("regenerate", message=asked)
+    await page.session.rest()
     page.flush()
-    assert [message["id"] for message in page.copy.state["messages"]] == ["m-new", asked.id]
+    order = [message.id for message in page.session.conversation.messages]
+    assert [message["id"] for message in page.copy.state["messages"]] == order
+    assert order[1] == asked

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import importlib.util
+import io
 import json
 import sys
 from pathlib import Path
@@ -22,9 +23,13 @@ from mcp.types import (
     TextResourceContents,
 )
 from mcp.types import Tool as Described
+from PIL import Image
 
 import nbtools as nb
+from nbtools.endings import finished
 from nbtools.errors import ToolDefinitionError, ToolsetError
+from nbtools.limits import Limits
+from nbtools.messages import ToolCall
 from nbtools.testing import call
 from nbtools.tools import Toolset, collect
 from nbtools.toolsets.mcp_address import read_address
@@ -397,6 +402,12 @@ def test_two_tools_of_the_programs_own_still_must_not_share_a_name():
 # --- results ------------------------------------------------------------------------------------
 
 
+def drawn() -> bytes:
+    buffer = io.BytesIO()
+    Image.new("RGB", (3, 2)).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
 def test_text_is_text_for_everybody():
     faces = read_result(result(TextContent(type="text", text="42")), plain)
     assert (faces.value, faces.model, faces.display) == ("42", "42", {"text/plain": "42"})
@@ -426,10 +437,53 @@ def test_a_value_that_was_wrapped_to_be_an_object_is_unwrapped():
 def test_a_picture_is_shown_and_named_to_the_model():
     picture = ImageContent(type="image", data=PIXEL, mime_type="image/png")
     faces = read_result(result(TextContent(type="text", text="Look:"), picture), plain)
-    assert faces.model == "Look:\n\nA picture (image/png, 28 bytes) was shown to the user."
+    assert faces.model == faces.value
     assert faces.value == ["Look:", base64.b64decode(PIXEL)]
     text, drawn = faces.display["application/vnd.nbtools.several+json"]
     assert (text["text/plain"], drawn["image/png"]) == ("Look:", PIXEL)
+
+
+def test_a_picture_is_given_to_the_model_and_it_is_told_whether_the_person_sees_it():
+    content = drawn()
+    texts = {}
+    audiences: list[Any] = [None, ["assistant"], ["user"]]
+    for audience in audiences:
+        image = ImageContent(
+            type="image",
+            data=base64.b64encode(content).decode(),
+            mime_type="image/png",
+            annotations=Annotations(audience=audience) if audience else None,
+        )
+        faces = read_result(result(TextContent(type="text", text="Look:"), image), plain)
+        end = finished(ToolCall(id="k-1", tool="look"), faces, Limits())
+        texts[str(audience)] = (end.told, len(end.pictures))
+    named = f"Look:\n\nA picture (image/png, {len(content)} bytes)"
+    assert texts == {
+        "None": (f"{named} was shown to the user.", 1),
+        "['assistant']": (f"{named}.", 1),
+        "['user']": ("Look:", 0),
+    }
+
+
+def test_a_picture_that_is_broken_or_of_another_type_is_said():
+    broken = ImageContent(type="image", data=PIXEL, mime_type="image/png")
+    end = finished(ToolCall(id="k", tool="t"), read_result(result(broken), plain), Limits())
+    assert end.pictures == ()
+    assert end.told.startswith(
+        "A picture (image/png, 28 bytes) was shown to the user.\n"
+        "(You are not given this picture: it cannot be read: Pillow raised"
+    )
+    other = ImageContent(type="image", data="UEs=", mime_type="image/tiff")
+    assert read_result(result(other), plain).model == (
+        "2 bytes of image/tiff, kept for Python. You are not given this picture: "
+        "models take only PNG, JPEG, GIF and WebP."
+    )
+
+
+def test_an_error_with_a_picture_is_words():
+    image = ImageContent(type="image", data=PIXEL, mime_type="image/png")
+    failed = result(TextContent(type="text", text="No."), image)
+    assert read_failure(failed, plain) == "No.\n\n(A picture that came with it is left out.)"
 
 
 def test_resources_are_shown_as_what_they_are_and_never_as_a_page():

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from nbtools.messages import File, Message, Part, Reasoning, Text, ToolCall, ToolSpec
+from nbtools.jsontext import dumps
+from nbtools.messages import File, Message, Part, Picture, Reasoning, Text, ToolCall, ToolSpec
 from nbtools.providers.wires import Wire
 from nbtools.testing import encode
 
@@ -91,6 +93,20 @@ CONVERSATION = [
     message("assistant", Text(id="p-3", text="Aro is low."), finish="stop"),
     message("user", Text(id="p-4", text="And now?")),
 ]
+
+
+PICTURE = Picture(mime="image/png", width=1, height=1, data="iVBORw0KGgo=")
+
+
+def with_pictures(message: Message) -> Message:
+    """Let the results of a message have pictures, but for that of the call that failed."""
+    parts = tuple(
+        replace(part, pictures=(PICTURE, PICTURE))
+        if isinstance(part, ToolCall) and part.state == "result"
+        else part
+        for part in message.parts
+    )
+    return replace(message, parts=parts)
 
 
 def chat_types(body: Mapping[str, Any]) -> None:
@@ -174,6 +190,26 @@ def exhaust(value: Any) -> None:
 @pytest.mark.parametrize("rounds", [1, 2, 3, 5])
 def test_a_conversation_of_two_rounds_is_a_request_of_its_library(wire: Wire, rounds: int):
     TYPES[wire](encode(wire, CONVERSATION[:rounds], [TIDE, BARE], system="Be brief."))
+
+
+@pytest.mark.parametrize("rounds", [2, 3, 5])
+@pytest.mark.parametrize(
+    ("wire", "model"),
+    [
+        ("openai-chat", "gpt-5.1"),
+        ("openai-responses", "gpt-5.1"),
+        ("anthropic", "claude-sonnet-5"),
+        ("gemini", "gemini-3-pro-preview"),
+        ("gemini", "gemini-2.5-flash"),
+        ("ollama", "qwen2.5vl:7b"),
+    ],
+)
+def test_results_with_pictures_are_a_request_of_its_library(wire: Wire, model: str, rounds: int):
+    body = encode(
+        wire, [with_pictures(each) for each in CONVERSATION[:rounds]], [TIDE], model=model
+    )
+    TYPES[wire](body)
+    assert dumps(body).count(PICTURE.data) >= rounds  # of which the user sent one
 
 
 @pytest.mark.parametrize("wire", WIRES)

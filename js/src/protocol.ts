@@ -94,6 +94,17 @@ export interface Question {
   link?: string | undefined;
 }
 
+/** A picture as the model is given it with a result: a PNG or JPEG of bounded size. */
+export interface Picture {
+  mime: string;
+  /** Pixels. */
+  width: number;
+  /** Pixels. */
+  height: number;
+  /** The content as base64 text; it does not travel to the page. */
+  data?: string | undefined;
+}
+
 /** One call of a tool, from its first argument character to its end. */
 export interface ToolCall {
   type: "tool-call";
@@ -129,6 +140,8 @@ export interface ToolCall {
   drawn?: MimeBundle | null | undefined;
   /** What the model is told of the end of the call. */
   told?: string | undefined;
+  /** What it is given to see besides, if it takes pictures. */
+  pictures?: Picture[] | undefined;
   outcome?: Outcome | undefined;
   error?: string | undefined;
   /** The traceback, for the person; the model never sees it. */
@@ -163,6 +176,8 @@ export interface Job {
   display?: MimeBundle | null | undefined;
   /** What the model is told of its end. */
   told?: string | undefined;
+  /** What it is given to see besides, if it takes pictures. */
+  pictures?: Picture[] | undefined;
   outcome?: Outcome | undefined;
   error?: string | undefined;
   /** The traceback, for the person; the model never sees it. */
@@ -180,6 +195,8 @@ export interface File {
   name?: string | undefined;
   /** The content as base64 text. */
   data?: string | undefined;
+  /** The id of the call or job that gave it, where no person did. */
+  about?: string | undefined;
   /** What goes back to the provider with it, exactly as it came; see `Reasoning.sealed`. */
   sealed?: Json | undefined;
 }

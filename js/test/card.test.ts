@@ -139,6 +139,18 @@ describe("the card of a tool call", () => {
     expect(page.sent).toMatchObject([{ command: "cancel", call: "k" }]);
   });
 
+  it("names the pictures that the model is given with what it is told", async () => {
+    const pictures = [{ mime: "image/png", width: 640, height: 480 }];
+    const told = "A figure was shown to the user.";
+    const page = await showCall(call({ state: "result", outcome: "ok", told, pictures }));
+    const fold = [...page.root.querySelectorAll("details.fold")].find(
+      (each) => each.querySelector("summary")?.textContent === "Told to the model",
+    );
+    expect(fold?.querySelector("pre")?.textContent).toBe(
+      `${told}\n[Picture of 640 × 480 pixels (image/png), where the model takes pictures]`,
+    );
+  });
+
   it("marks where a call came from, and what it repeats", async () => {
     const ended = { state: "result" as const, outcome: "ok" as const };
     const page = await showCall(call({ ...ended, origin: "user" }), [

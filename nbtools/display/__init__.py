@@ -1,7 +1,7 @@
 """What a value looks like: to the person, to the model, to the page; and what code shows as it runs.
 
-A value has three faces. `bundle` gives the one for the person, `tell` the text for the model,
-`preview` the JSON for the page. `capture` and `figures` catch what code prints, displays and plots
+A value has three faces. `bundle` gives the one for the person, `look` the one for the model, of
+which `tell` gives the words alone, `preview` the JSON for the page. `capture` and `figures` catch what code prints, displays and plots
 on its way; `show_view` and `show_static` make outputs of a cell. The only package that knows IPython, which need not be there.
 """
 
@@ -12,15 +12,19 @@ from nbtools.display.outputs import current_cell, show_static, show_view, update
 from nbtools.display.pages import reachable
 from nbtools.display.pyplot import Figures, figures
 from nbtools.display.routing import Collected, Sink, capture, user_names
+from nbtools.display.seen import Seen, look, look_at
 
 __all__ = [
     "Collected",
     "Figures",
+    "Seen",
     "Sink",
     "bundle",
     "capture",
     "current_cell",
     "figures",
+    "look",
+    "look_at",
     "preview",
     "reachable",
     "show_static",

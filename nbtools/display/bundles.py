@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from nbtools.display.frames import frame_of
-from nbtools.display.mime import PICTURE, finish, is_bundle, picture_type
+from nbtools.display.mime import PICTURE, finish, is_bundle, pictures_in, together
 from nbtools.display.pages import show_frame, show_records
 from nbtools.display.pictures import draw_png, figure_of
 from nbtools.display.routing import Collected, capture, shell
 from nbtools.display.text import raised, safe_repr
 from nbtools.messages import Json
 from nbtools.plain import plain
+from nbtools.sight import picture_type
 
 Shown = dict[str, object]
+
+_FEW = 50
+"""Things in a list that are shown one by one where a picture is among them."""
+_DRAWN = ("_repr_mimebundle_", "_repr_png_", "_repr_jpeg_")
 
 _METHODS = {
     "text/html": "_repr_html_",
@@ -43,12 +48,56 @@ def bundle(value: object, *, limit: int = 65_536) -> dict[str, Json]:
         MIME types and data, as JSON; text/plain is always there.
     """
     try:
+        if items := items_of(value):
+            return dict(together([bundle(item, limit=limit) for item in items]) or {})
         shown = finish(_shown(value, limit), limit=limit)
     except Exception as error:  # noqa: BLE001 - the value's own code raised
         shown = {"text/plain": f"{safe_repr(value)} (could not be shown: it {raised(error)})"}
     if not shown.get("text/plain"):
         shown["text/plain"] = safe_repr(value) if value != "" else ""
     return shown
+
+
+def items_of(value: object) -> list[object]:
+    """Take a list or tuple apart that holds pictures, for each thing in it to be shown by itself.
+
+    Args:
+        value: Anything.
+
+    Returns:
+        What it holds, a figure once however many of its parts there are; nothing for one thing.
+    """
+    if not (isinstance(value, list | tuple) and type(value) in (list, tuple)):
+        return []
+    if len(value) > _FEW or not any(map(_is_picture, value)):
+        return []
+    kept = list(_each_once(value))
+    return kept if len(kept) > 1 else []
+
+
+def may_have_picture(value: object) -> bool:
+    """Say whether it is worth drawing a value to see whether it is a picture."""
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bool(_picture_type(memoryview(value)))
+    if is_bundle(value) or figure_of(value) is not None:
+        return True
+    # The class is asked: proxies and mocks answer to every name.
+    return not isinstance(value, type) and any(hasattr(type(value), name) for name in _DRAWN)
+
+
+def _is_picture(value: object) -> bool:
+    if figure_of(value) is not None:
+        return True
+    return may_have_picture(value) and bool(pictures_in(bundle(value)))
+
+
+def _each_once(values: Iterable[object]) -> Iterator[object]:
+    known: list[object] = []
+    for value in values:
+        figure = figure_of(value)
+        if figure is None or not any(figure is each for each in known):
+            known.append(figure)
+            yield value
 
 
 def _shown(value: object, limit: int) -> Shown:
@@ -73,10 +122,14 @@ def _is_builtin(value: object) -> bool:
 
 def _show_bytes(content: memoryview) -> Shown:
     size = f"{content.nbytes:,} bytes"
-    mime = picture_type(content[:16].tobytes()) if content.nbytes <= PICTURE else ""
+    mime = _picture_type(content) if content.nbytes <= PICTURE else ""
     if not mime:
         return {"text/plain": f"<{size}>"}
     return {mime: content.tobytes(), "text/plain": f"<{mime} of {size}>"}
+
+
+def _picture_type(content: memoryview) -> str:
+    return picture_type(content[:16].tobytes())
 
 
 def _show_plain(value: object, limit: int) -> Shown:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nbtools.display.frames import frame_of
-from nbtools.display.mime import is_bundle, picture_type
+from nbtools.display.mime import PICTURE, PICTURES, is_bundle
 from nbtools.display.pages import preview_frame
 from nbtools.display.pictures import figure_of, pixels
 from nbtools.display.tables import COLUMNS_TOLD, ROWS_TOLD, tell_frame
@@ -14,6 +14,10 @@ from nbtools.display.text import cut, raised, safe_repr
 from nbtools.jsontext import dumps
 from nbtools.messages import Json
 from nbtools.plain import plain
+from nbtools.sight import beginning, picture_type, size_of
+
+_SHOWN = " was shown to the user."
+_TEXTS = ("text/plain", "text/markdown")
 
 
 def tell(
@@ -39,6 +43,40 @@ def tell(
     except Exception as error:  # noqa: BLE001 - the value's own code raised
         told = f"A {type(value).__name__} that cannot be told: it {raised(error)}"
     return cut(told, limit) if told.strip() else "(empty text)"
+
+
+def name(value: object, drawn: Mapping[str, Json], *, shown: bool) -> str:
+    """Name a figure or a picture to the model, in the words that go with it.
+
+    Args:
+        value: What is, or was drawn as, a picture.
+        drawn: Its bundle.
+        shown: Whether the person sees it.
+    """
+    tail = _SHOWN if shown else "."
+    mime = next((mime for mime in PICTURES if mime in drawn), "")
+    if (figure := figure_of(value)) is not None:
+        return f"A figure ({pixels(figure)}){tail if mime else ' that cannot be drawn.'}"
+    if isinstance(value, bytes | bytearray | memoryview):
+        return f"A picture ({mime}, {memoryview(value).nbytes:,} bytes){tail}"
+    if _is_more(value, drawn):
+        return tell(value)
+    size = size_of(beginning(str(drawn[mime])))
+    measured = f", {size[0]} × {size[1]} pixels" if size else ""  # noqa: RUF001 - the sign is meant
+    return f"A picture ({mime}{measured}){tail}"
+
+
+def _is_more(value: object, drawn: Mapping[str, Json]) -> bool:
+    """Say whether a value says more in words than that it is a picture."""
+    if is_bundle(value):
+        return bool(words_of(value))
+    return any(mime != "text/plain" and mime not in PICTURES for mime in drawn)
+
+
+def words_of(shown: object) -> str:
+    """Give the words that a MIME bundle has besides other forms, or ""."""
+    known = shown if is_bundle(shown) else {}
+    return next((text for mime in _TEXTS if isinstance(text := known.get(mime), str)), "")
 
 
 def preview(value: object) -> Json:
@@ -73,7 +111,7 @@ def _told(value: object, limit: int) -> str:
     if isinstance(value, bytes | bytearray | memoryview):
         return _told_bytes(memoryview(value))
     if (figure := figure_of(value)) is not None:
-        return f"A figure ({pixels(figure)}) was shown to the user."
+        return f"A figure ({pixels(figure)}){_SHOWN}"
     if is_bundle(value):
         return _told_bundle(value)
     if is_drawn(value):
@@ -85,14 +123,14 @@ def _told(value: object, limit: int) -> str:
 
 def _told_bytes(content: memoryview) -> str:
     mime = picture_type(content[:16].tobytes())
-    if mime:
-        return f"A picture ({mime}, {content.nbytes:,} bytes) was shown to the user."
-    return f"{content.nbytes:,} bytes of binary data."
+    if not mime:
+        return f"{content.nbytes:,} bytes of binary data."
+    tail = _SHOWN if content.nbytes <= PICTURE else ", too large to be shown."
+    return f"A picture ({mime}, {content.nbytes:,} bytes){tail}"
 
 
 def _told_bundle(shown: Mapping[str, object]) -> str:
-    text = shown.get("text/plain") or shown.get("text/markdown")
-    return text if isinstance(text, str) else f"Shown to the user as {', '.join(shown)}."
+    return words_of(shown) or f"Shown to the user as {', '.join(shown)}."
 
 
 def _is_array(value: Any) -> bool:

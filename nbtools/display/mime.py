@@ -18,14 +18,11 @@ RICH = 16
 PICTURE = 8_000_000
 """Bytes of a picture that are shown at all."""
 
+PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+"""Types of pictures that a model can be given, as they are or as another type."""
+
 _TYPE = re.compile(r"(text|image|audio|video|application|model)/[\w.+-]+")
 _VEGALITE = re.compile(r"application/vnd\.vegalite\.v6[.+]json")
-_MAGIC = {
-    b"\x89PNG\r\n\x1a\n": "image/png",
-    b"\xff\xd8\xff": "image/jpeg",
-    b"GIF87a": "image/gif",
-    b"GIF89a": "image/gif",
-}
 
 
 TABLE = "application/vnd.nbtools.table+json"
@@ -39,7 +36,7 @@ def together(bundles: Sequence[Mapping[str, Json]]) -> Mapping[str, Json] | None
     """Make one bundle of several, for a card that shows them one below the other.
 
     Args:
-        bundles: In their order; none of them is made of several.
+        bundles: In their order; one that is made of several is taken apart.
 
     Returns:
         None for no bundle, the only one as it is, else one whose text is that of all.
@@ -47,7 +44,20 @@ def together(bundles: Sequence[Mapping[str, Json]]) -> Mapping[str, Json] | None
     if len(bundles) < 2:
         return next(iter(bundles), None)
     text = "\n".join(str(shown.get("text/plain", "")) for shown in bundles)
-    return {SEVERAL: list(bundles), "text/plain": text}
+    return {SEVERAL: [one for shown in bundles for one in apart(shown)], "text/plain": text}
+
+
+def apart(shown: Mapping[str, Json]) -> list[Mapping[str, Json]]:
+    """Take apart what `together` made; a bundle that is one stays one."""
+    several = shown.get(SEVERAL)
+    if not isinstance(several, list):
+        return [shown]
+    return [one for one in several if isinstance(one, Mapping)]
+
+
+def pictures_in(shown: Mapping[str, Json]) -> list[str]:
+    """Give the pictures of a bundle in the types that a model may be given, as base64 text."""
+    return [data for mime in PICTURES if isinstance(data := shown.get(mime), str)]
 
 
 def is_bundle(value: object) -> TypeGuard[Mapping[str, object]]:
@@ -57,13 +67,6 @@ def is_bundle(value: object) -> TypeGuard[Mapping[str, object]]:
         and bool(value)
         and all(isinstance(key, str) and _TYPE.fullmatch(key) for key in value)
     )
-
-
-def picture_type(content: bytes) -> str:
-    """Tell the MIME type of a picture from its first bytes, or "" if it is none."""
-    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
-        return "image/webp"
-    return next((mime for magic, mime in _MAGIC.items() if content.startswith(magic)), "")
 
 
 def finish(shown: Mapping[str, object], *, limit: int) -> dict[str, Json]:

@@ -18,6 +18,7 @@ from nbtools.messages import (
     Json,
     Message,
     Outcome,
+    Picture,
     Question,
     State,
     Status,
@@ -246,6 +247,11 @@ class CallHandle:
     def told(self) -> str:
         """What the model was told of its end."""
         return self.call.told
+
+    @property
+    def pictures(self) -> Sequence[Picture]:
+        """What the model was given to see with it, if it takes pictures."""
+        return self.call.pictures
 
     @property
     def result(self) -> object:

@@ -105,6 +105,7 @@ class Anthropic(HttpProvider):
         Raises:
             ValueError: The settings name a tool or an output that cannot be meant.
         """
+        request = self._fitted(request)
         settings, names = self._settings_for(request), wire_names(request)
         extra = dict(settings.extra or {})
         body = encode_request(request, names, [dict(tool) for tool in extra.pop("tools", ())])

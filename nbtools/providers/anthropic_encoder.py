@@ -17,6 +17,7 @@ from nbtools.messages import (
     Json,
     Message,
     Part,
+    Picture,
     Reasoning,
     Request,
     Text,
@@ -147,7 +148,8 @@ def _lost(message: Message) -> list[object]:
 
 def _result(call: ToolCall, ids: Mapping[str, str]) -> Json:
     told = call.told if call.told.strip() else NOTHING
-    result: dict[str, Json] = {"type": "tool_result", "tool_use_id": ids[call.id], "content": told}
+    content = [_text(told), *map(_picture, call.pictures)] if call.pictures else told
+    result = {"type": "tool_result", "tool_use_id": ids[call.id], "content": content}
     return {**result, "is_error": True} if call.state == "error" else result
 
 
@@ -155,12 +157,19 @@ def _text(text: str) -> Json:
     return {"type": "text", "text": text}
 
 
+def _picture(held: Picture | File) -> Json:
+    return {"type": "image", "source": _source(held)}
+
+
+def _source(held: Picture | File) -> Json:
+    return {"type": "base64", "media_type": held.mime, "data": held.data}
+
+
 def _file(file: File) -> Json:
-    source = {"type": "base64", "media_type": file.mime, "data": file.data}
     if file.mime in _PICTURES:
-        return {"type": "image", "source": source}
+        return _picture(file)
     if file.mime == "application/pdf":
-        return {"type": "document", "source": source}
+        return {"type": "document", "source": _source(file)}
     text = written(file)
     if text is not None and text.strip():
         return _text(text)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from nbtools.events import ModelEvent
-    from nbtools.messages import Request, ToolSpec
+    from nbtools.messages import Message, Request, ToolSpec
     from nbtools.settings import Settings
     from nbtools.tools import Tool
 
@@ -45,6 +45,21 @@ class Provider:
         Raises:
             ToolDefinitionError: One of them cannot be told; the text names it and its parameter.
         """
+
+    def fit(
+        self, messages: Sequence[Message], settings: Settings | None = None
+    ) -> Sequence[Message]:
+        """Leave out of a history what the model cannot take.
+
+        Args:
+            messages: The history.
+            settings: What holds for the request, on top of its own.
+
+        Returns:
+            The history as it will be sent; a provider that takes pictures changes nothing.
+        """
+        del settings
+        return messages
 
     def stream(
         self, request: Request, *, on_wait: OnWait | None = None

@@ -17,6 +17,7 @@ from nbtools.providers.choices import WORDS, tool_choice
 from nbtools.providers.naming import model_calls, wire_names
 from nbtools.schema.output import output_schema
 from nbtools.settings import Settings
+from nbtools.sight import files_of
 
 _WORDS = ("alpha", "beta", "gamma", "delta", "sigma", "omega")
 _ROUNDS = 2
@@ -152,10 +153,12 @@ def _rewritten(message: Message, names: Mapping[str, str]) -> Iterator[Message]:
             texts.append(Text(id=part.id, text=dumps(call)))
     if texts:
         yield replace(message, parts=tuple(texts))
-    results = [f"Result of {names[call.tool]}: {call.told}" for call in model_calls(message)]
+    calls = model_calls(message)
+    results = [f"Result of {names[call.tool]}: {call.told}" for call in calls]
     if results:
         text = Text(id=f"{message.id}-results", text="\n".join(results))
-        yield Message(id=text.id, role="user", parts=(text,))
+        pictures = [file for call in calls for file in files_of(call.id, call.pictures)]
+        yield Message(id=text.id, role="user", parts=(text, *pictures))
 
 
 # Worked calls

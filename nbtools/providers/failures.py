@@ -15,6 +15,11 @@ _TOO_LONG = re.compile(
     r"|token count.{0,40}exceeds|maximum.{0,20}tokens.{0,40}(request|prompt|input)",
     re.IGNORECASE,
 )
+_PICTURES = re.compile(
+    r"(image|vision|multi-?modal).{0,60}(support|allow|accept|valid|process|input|missing|data)"
+    r"|(support|allow|accept|invalid|process|missing).{0,60}(image|vision|multi-?modal)",
+    re.IGNORECASE | re.DOTALL,
+)
 _WORDS: tuple[tuple[str, type[errors.ProviderError]], ...] = (
     ("context", errors.ContextLengthError),
     ("content_filter", errors.ContentFilterError),
@@ -183,6 +188,11 @@ def _class_of(report: Report, status: int | None) -> type[errors.ProviderError]:
 
 
 def _hint(report: Report) -> str:
+    if _PICTURES.search(report.message):
+        return (
+            "If this model takes no pictures, leave yours out; images=False leaves out those that "
+            "tools return."
+        )
     if report.reason == "API_KEY_INVALID":
         return "Check the key."
     if "insufficient_quota" in report.code:

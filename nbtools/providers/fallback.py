@@ -8,10 +8,11 @@ from typing import Any, NoReturn
 
 from nbtools.errors import ProviderError, sentences
 from nbtools.events import ModelEvent, ModelPart
-from nbtools.messages import Notice, Request, ToolSpec
+from nbtools.messages import Message, Notice, Request, ToolSpec
 from nbtools.providers.base import OnWait, Provider
 from nbtools.providers.models import resolve
 from nbtools.providers.sealing import left_behind
+from nbtools.settings import Settings
 
 
 class _NotNow(Exception):  # noqa: N818 - never leaves this module
@@ -45,6 +46,13 @@ class Fallback(Provider):
         """Make sure that every model can be told of these tools; see `Provider.check`."""
         for provider in self.providers:
             provider.check(tools)
+
+    def fit(
+        self, messages: Sequence[Message], settings: Settings | None = None
+    ) -> Sequence[Message]:
+        """Leave out of a history what none of the models can take; see `Provider.fit`."""
+        fitted = [provider.fit(messages, settings) for provider in self.providers]
+        return next((each for each in fitted if each is messages), fitted[0])
 
     async def stream(
         self, request: Request, *, on_wait: OnWait | None = None

@@ -104,6 +104,7 @@ class Gemini(HttpProvider):
             ToolDefinitionError: A tool has a parameter that the wire has no words for.
             ValueError: The settings name a tool or an output that cannot be meant.
         """
+        request = self._fitted(request)
         names = _names(request)
         settings = self._settings_for(request)
         extra = dict(settings.extra or {})
@@ -112,7 +113,7 @@ class Gemini(HttpProvider):
             declared = [encode_tool(tool, names) for tool in request.tools]
             tools = [{"functionDeclarations": declared}, *tools]
         fields: dict[str, Json] = {
-            "contents": encode_contents(request, names, signed=self._newer),
+            "contents": encode_contents(request, names, newer=self._newer),
             "systemInstruction": {"parts": [{"text": request.system}]} if request.system else None,
             "tools": tools or None,
             "toolConfig": encode_choice(request, settings, names),

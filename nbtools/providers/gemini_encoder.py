@@ -5,7 +5,7 @@ A part goes back as it came: with its signature, in its place, neither joined wi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from nbtools.errors import ToolDefinitionError
@@ -13,6 +13,7 @@ from nbtools.messages import (
     File,
     Json,
     Part,
+    Picture,
     Reasoning,
     Request,
     Text,
@@ -22,7 +23,7 @@ from nbtools.messages import (
 from nbtools.providers.gemini_parts import WIRE
 from nbtools.providers.naming import model_calls
 from nbtools.providers.sealing import sealed_by
-from nbtools.providers.texts import NOTHING, written
+from nbtools.providers.texts import NOTHING, introduce, written
 from nbtools.schema.gemini import Inexpressible, gemini_schema
 
 UNSIGNED = "skip_thought_signature_validator"
@@ -33,14 +34,15 @@ Source: https://ai.google.dev/gemini-api/docs/thought-signatures.
 
 
 def encode_contents(
-    request: Request, names: Mapping[str, str], *, signed: bool
+    request: Request, names: Mapping[str, str], *, newer: bool
 ) -> list[dict[str, Json]]:
     """Write the history.
 
     Args:
         request: The question, with a history that obeys the rules.
         names: What each name of a tool is on the wire, as `wire_names` gives it.
-        signed: Whether the model refuses calls without a signature.
+        newer: Whether the model is of generation 3 or later: it refuses calls without a
+            signature, and takes the pictures of a result in the result.
 
     Returns:
         The field `contents`; roles alternate.
@@ -51,8 +53,8 @@ def encode_contents(
             _add(contents, "user", [part for each in message.parts for part in _user(each)])
             continue
         parts = [part for each in message.parts for part in _reply(each, names)]
-        _add(contents, "model", _signed(parts) if signed else parts)
-        _add(contents, "user", [_result(call, names) for call in model_calls(message)])
+        _add(contents, "model", _signed(parts) if newer else parts)
+        _add(contents, "user", _results(model_calls(message), names, newer=newer))
     return contents
 
 
@@ -95,8 +97,8 @@ def _user(part: Part) -> Iterator[Json]:
         yield _inline(part) if text is None else {"text": text}
 
 
-def _inline(file: File) -> dict[str, Json]:
-    return {"inlineData": {"mimeType": file.mime, "data": file.data}}
+def _inline(held: File | Picture) -> dict[str, Json]:
+    return {"inlineData": {"mimeType": held.mime, "data": held.data}}
 
 
 def _reply(part: Part, names: Mapping[str, str]) -> Iterator[Json]:
@@ -127,11 +129,33 @@ def _call(call: ToolCall, names: Mapping[str, str], sealed: Mapping[str, Any]) -
     return {"functionCall": function, **_signature(sealed)}
 
 
-def _result(call: ToolCall, names: Mapping[str, str]) -> dict[str, Json]:
+def _results(
+    calls: Sequence[ToolCall], names: Mapping[str, str], *, newer: bool
+) -> list[dict[str, Json]]:
+    """Write results with their pictures; older models are shown these behind all results."""
+    results = [_result(call, names, pictures=newer) for call in calls]
+    if newer:
+        return results
+    behind = [part for call in calls if call.pictures for part in _behind(call, names)]
+    return [*results, *behind]
+
+
+def _result(call: ToolCall, names: Mapping[str, str], *, pictures: bool) -> dict[str, Json]:
+    """Write a result.
+
+    Source: https://ai.google.dev/gemini-api/docs/function-calling#multimodal.
+    """
     field = "error" if call.state == "error" else "result"
     response = {field: call.told or NOTHING}
     function = {**_id(sealed_by(call, WIRE)), "name": names[call.tool], "response": response}
+    if pictures and call.pictures:
+        function["parts"] = [_inline(picture) for picture in call.pictures]
     return {"functionResponse": function}
+
+
+def _behind(call: ToolCall, names: Mapping[str, str]) -> Iterator[dict[str, Json]]:
+    yield {"text": introduce(call, names[call.tool])}
+    yield from map(_inline, call.pictures)
 
 
 def _signed(parts: list[Json]) -> list[Json]:

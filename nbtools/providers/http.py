@@ -9,20 +9,23 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 from urllib.parse import urlsplit
 
 from nbtools import errors
 from nbtools.checks import SECONDS, expect
 from nbtools.events import ModelEvent, ModelFault
-from nbtools.messages import Json, Request
+from nbtools.messages import Json, Message, Request
 from nbtools.providers.base import OnWait, Provider
 from nbtools.providers.connections import Clients, Timeouts, connection_error, silence_error
 from nbtools.providers.refusals import ADDRESS_HINT, models_hint, refusal
 from nbtools.providers.secrecy import scrub, split_login
+from nbtools.providers.vision import takes_pictures
 from nbtools.providers.waiting import LONGEST, RETRIES, back_off
 from nbtools.settings import Settings, SettingsFields, chosen, merge
+from nbtools.sight import unseen
 
 if TYPE_CHECKING:
     import httpx
@@ -103,6 +106,14 @@ class HttpProvider(Provider):
             client, connect=self._timeouts.connect, proxy=proxy, direct=self._direct
         )
 
+    def fit(
+        self, messages: Sequence[Message], settings: Settings | None = None
+    ) -> Sequence[Message]:
+        """Leave out of a history what the model cannot take; see `Provider.fit`."""
+        given = merge(self.settings, settings).images
+        sees = self._sees() if given is None else given
+        return messages if sees else unseen(messages)
+
     def encode(self, request: Request) -> dict[str, Json]:
         """Write the JSON body of a request.
 
@@ -156,6 +167,15 @@ class HttpProvider(Provider):
     def _who(self) -> str:
         """Who answers, as errors name it."""
         return self.host or self.label
+
+    def _sees(self) -> bool:
+        """Say whether the model is known to take pictures."""
+        return takes_pictures(self.model)
+
+    def _fitted(self, request: Request) -> Request:
+        """Leave out of a request what the model cannot take."""
+        messages = self.fit(request.messages, request.settings)
+        return request if messages is request.messages else replace(request, messages=messages)
 
     def _settings_for(self, request: Request) -> Settings:
         """Give the settings that hold for a request."""

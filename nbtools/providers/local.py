@@ -118,6 +118,9 @@ class Local(OpenAI):
             del server
             await asyncio.to_thread(holder.clear)  # its end waits for its threads
 
+    def _sees(self) -> bool:
+        return False  # the file holds no part for pictures
+
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_server": None, "_lock": None}
 

@@ -92,6 +92,7 @@ class Ollama(HttpProvider):
         Raises:
             ValueError: The settings name a tool or an output that cannot be meant.
         """
+        request = self._fitted(request)
         names, settings = wire_names(request), self._settings_for(request)
         tools = encode_tools(request, settings, names)
         return {

@@ -1,6 +1,8 @@
 """What Ollama is asked: messages, tools and options, as its JSON body has them.
 
-Results follow their calls in order and are known by the tool's name: calls need no ids there.
+Results follow their calls in order and are known by the tool's name: calls need no ids there. What
+a result holds of pictures is not read, so they follow all results of the reply, in a message of the
+user that says whose they are.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from nbtools.providers.choices import tool_choice
 from nbtools.providers.naming import model_calls
 from nbtools.providers.ollama_decoder import WIRE
 from nbtools.providers.sealing import sealed_by
-from nbtools.providers.texts import NOTHING, join_texts, written
+from nbtools.providers.texts import NOTHING, introduce, join_texts, written
 from nbtools.schema.output import output_schema
 from nbtools.settings import Effort, Settings
 
@@ -133,6 +135,10 @@ def _assistant(message: Message, names: Mapping[str, str]) -> Iterator[Json]:
         yield reply
     for call in calls:
         yield {"role": "tool", "tool_name": names[call.tool], "content": call.told or NOTHING}
+    if shown := [call for call in calls if call.pictures]:
+        notes = [introduce(call, names[call.tool]) for call in shown]
+        images = [picture.data for call in shown for picture in call.pictures]
+        yield {"role": "user", "content": "\n".join(notes), "images": images}
 
 
 def _call(call: ToolCall, names: Mapping[str, str]) -> Json:

@@ -102,6 +102,7 @@ class OpenAI(OpenAIServer):
         Raises:
             ValueError: The settings name a tool or an output that cannot be meant.
         """
+        request = self._fitted(request)
         settings = self._settings_for(request)
         if self._emulates(request):
             request = emulate(request, settings, worked=self._worked)

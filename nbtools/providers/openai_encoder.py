@@ -1,13 +1,17 @@
-"""What a Chat Completions server is asked: messages and tools, as its JSON body has them."""
+"""What a Chat Completions server is asked: messages and tools, as its JSON body has them.
+
+A result is text there, so its pictures follow all results of the reply, in a message of the user
+that says whose they are. What the user says next joins that message.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
 
-from nbtools.messages import File, Json, Message, Request, Text, ToolCall, ToolSpec
+from nbtools.messages import File, Json, Message, Picture, Request, Text, ToolCall, ToolSpec
 from nbtools.providers.naming import model_calls
-from nbtools.providers.texts import join_texts, written
+from nbtools.providers.texts import address, introduce, join_texts, written
 from nbtools.schema.strict import strict_schema
 
 _NOTHING = "(no output)"
@@ -29,8 +33,16 @@ def encode_request(
     messages: list[Json] = []
     if request.system:
         messages.append({"role": "system", "content": request.system})
+    behind: list[Json] = []
     for message in request.messages:
-        messages.extend(_user(message) if message.role == "user" else _assistant(message, names))
+        if message.role == "user":
+            messages.extend(_user(message, behind))
+            behind = []
+        else:
+            messages.extend(_said(behind))
+            messages.extend(_assistant(message, names))
+            behind = list(_pictures(message, names))
+    messages.extend(_said(behind))
     body: dict[str, Json] = {"messages": messages}
     if request.tools:
         body["tools"] = [_tool(tool, names, strict=strict) for tool in request.tools]
@@ -49,14 +61,26 @@ def _tool(tool: ToolSpec, names: Mapping[str, str], *, strict: bool) -> Json:
     return {"type": "function", "function": function}
 
 
-def _user(message: Message) -> Iterable[Json]:
+def _user(message: Message, before: list[Json]) -> Iterable[Json]:
     texts = [part.text for part in message.parts if type(part) is Text and part.text]
     files = [_file(part) for part in message.parts if type(part) is File]
-    if files:
-        parts = [*({"type": "text", "text": text} for text in texts), *files]
-        yield {"role": "user", "content": parts}
+    if before or files:
+        yield from _said([*before, *map(_text, texts), *files])
     elif texts:
         yield {"role": "user", "content": join_texts(texts)}
+
+
+def _said(content: list[Json]) -> Iterable[Json]:
+    if content:
+        yield {"role": "user", "content": content}
+
+
+def _pictures(message: Message, names: Mapping[str, str]) -> Iterable[Json]:
+    """Write the pictures of a reply's results."""
+    for call in model_calls(message):
+        if call.pictures:
+            yield _text(introduce(call, names[call.tool]))
+            yield from map(_image, call.pictures)
 
 
 def _assistant(message: Message, names: Mapping[str, str]) -> Iterable[Json]:
@@ -82,11 +106,19 @@ def _call(call: ToolCall, names: Mapping[str, str]) -> Json:
     return {"id": call.id, "type": "function", "function": function}
 
 
+def _text(text: str) -> Json:
+    return {"type": "text", "text": text}
+
+
+def _image(held: Picture | File) -> Json:
+    return {"type": "image_url", "image_url": {"url": address(held.mime, held.data)}}
+
+
 def _file(file: File) -> Json:
-    address = f"data:{file.mime};base64,{file.data}"
     if file.mime.startswith("image/"):
-        return {"type": "image_url", "image_url": {"url": address}}
+        return _image(file)
     text = written(file)
     if text is not None:
-        return {"type": "text", "text": text}
-    return {"type": "file", "file": {"filename": file.name or "file", "file_data": address}}
+        return _text(text)
+    content = address(file.mime, file.data)
+    return {"type": "file", "file": {"filename": file.name or "file", "file_data": content}}

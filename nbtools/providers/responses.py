@@ -98,6 +98,7 @@ class OpenAIResponses(OpenAIServer):
         Raises:
             ValueError: The settings name a tool or an output that cannot be meant.
         """
+        request = self._fitted(request)
         names = wire_names(request)
         settings = self._settings_for(request)
         extra = dict(settings.extra or {})

@@ -15,6 +15,7 @@ from nbtools.messages import (
     Json,
     Message,
     Part,
+    Picture,
     Reasoning,
     Request,
     Text,
@@ -24,7 +25,7 @@ from nbtools.messages import (
 from nbtools.providers.naming import model_calls
 from nbtools.providers.responses_items import WIRE
 from nbtools.providers.sealing import sealed_by
-from nbtools.providers.texts import NOTHING, written
+from nbtools.providers.texts import NOTHING, address, written
 from nbtools.schema.strict import strict_schema
 
 
@@ -73,13 +74,13 @@ def _content(part: Part) -> Json | None:
         return {"type": "input_text", "text": part.text}
     if type(part) is not File:
         return None
-    address = f"data:{part.mime};base64,{part.data}"
     if part.mime.startswith("image/"):
-        return {"type": "input_image", "image_url": address, "detail": "auto"}
+        return _picture(part)
     text = written(part)
     if text is not None:
         return {"type": "input_text", "text": text}
-    return {"type": "input_file", "filename": part.name or "file", "file_data": address}
+    content = address(part.mime, part.data)
+    return {"type": "input_file", "filename": part.name or "file", "file_data": content}
 
 
 def _assistant(message: Message, names: Mapping[str, str]) -> Iterator[Json]:
@@ -95,7 +96,18 @@ def _assistant(message: Message, names: Mapping[str, str]) -> Iterator[Json]:
     for call in model_calls(message):
         custom = sealed_by(call, WIRE).get("item", {}).get("type") == "custom_tool_call"
         kind = "custom_tool_call_output" if custom else "function_call_output"
-        yield {"type": kind, "call_id": call.id, "output": call.told or NOTHING}
+        yield {"type": kind, "call_id": call.id, "output": _output(call)}
+
+
+def _output(call: ToolCall) -> Json:
+    told = call.told or NOTHING
+    if not call.pictures:
+        return told
+    return [{"type": "input_text", "text": told}, *map(_picture, call.pictures)]
+
+
+def _picture(held: Picture | File) -> Json:
+    return {"type": "input_image", "image_url": address(held.mime, held.data), "detail": "auto"}
 
 
 def _reply(parts: Iterable[Part], names: Mapping[str, str]) -> Iterator[Json]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 
-from nbtools.messages import File
+from nbtools.messages import File, ToolCall
 
 NOTHING = "(no output)"
 """What stands for a result that says nothing, since servers refuse an empty one."""
@@ -22,6 +22,23 @@ def join_texts(texts: Sequence[str]) -> str:
         apart = not joined or joined[-1].isspace() or text[0].isspace()
         joined += text if apart else f"\n\n{text}"
     return joined
+
+
+def introduce(call: ToolCall, name: str) -> str:
+    """Say whose pictures follow, where a wire cannot hold them in the result itself.
+
+    Args:
+        call: A call with pictures.
+        name: Its tool's name on the wire.
+    """
+    count = len(call.pictures)
+    pictures = "picture" if count == 1 else f"{count} pictures"
+    return f"[Note from the program: the {pictures} that {name} returned in the call {call.id}.]"
+
+
+def address(mime: str, data: str) -> str:
+    """Write content in base64 as an address."""
+    return f"data:{mime};base64,{data}"
 
 
 def written(file: File) -> str | None:

@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from nbtools.display import bundle, tell, together
 from nbtools.messages import Json
+from nbtools.sight import picture_type
 from nbtools.tools import Result
 
 if TYPE_CHECKING:
     from mcp.types import CallToolResult, ContentBlock
+
+_LEFT_OUT = "(A picture that came with it is left out.)"
 
 Hide = Callable[[str], str]
 """Takes secrets out of a text."""
@@ -25,7 +28,8 @@ class _Piece:
     """One block of a result."""
 
     value: object
-    told: str
+    told: object
+    """A text, or the bytes of a picture."""
     shown: object
     """What is drawn: text, bytes or a MIME bundle."""
     audience: frozenset[str] = frozenset({"user", "assistant"})
@@ -40,11 +44,11 @@ def read_result(result: CallToolResult, hide: Hide) -> Result:
 
     Returns:
         For Python the structured value where there is one, else the text, the bytes of a picture,
-        or a list of these; for the model the text; for the person text, pictures and data.
+        or a list of these; for the model text and pictures; for the person these, and data.
     """
     pieces = [_read(block, hide) for block in result.content]
     structured = _hidden(result.structured_content, hide)
-    told = "\n\n".join(_for("assistant", pieces, lambda piece: piece.told))
+    told = _told(pieces)
     if not told and structured is not None:
         told = tell(structured)
     shown = _for("user", pieces, lambda piece: bundle(piece.shown))
@@ -61,8 +65,18 @@ def read_result(result: CallToolResult, hide: Hide) -> Result:
 
 def read_failure(result: CallToolResult, hide: Hide) -> str:
     """Give the words of a call that failed, for the model and the person."""
-    told = [_read(block, hide).told for block in result.content]
+    pieces = [_read(block, hide) for block in result.content]
+    told = [piece.told if isinstance(piece.told, str) else _LEFT_OUT for piece in pieces]
     return "\n\n".join(filter(None, told)) or "The tool failed without saying why."
+
+
+def _told(pieces: list[_Piece]) -> object:
+    """Give what is meant for the model: one text, or a list where a picture is among it."""
+    told = _for("assistant", pieces, lambda piece: piece.told)
+    if all(isinstance(each, str) for each in told):
+        return "\n\n".join(told)
+    kept = [each for each in told if each]
+    return kept if len(kept) > 1 else kept[0]
 
 
 def _hidden(value: Json, hide: Hide) -> Json:
@@ -131,8 +145,9 @@ def _binary(data: str, mime: str, audience: frozenset[str]) -> _Piece:
     except (binascii.Error, ValueError):
         text = f"Data of type {mime or 'unknown'} that cannot be read: it is no base64."
         return _Piece(value=data, told=text, shown=text, audience=audience)
-    told = tell(content)
-    if told.endswith("bytes of binary data.") and mime:
-        told = f"{len(content):,} bytes of {mime}, kept for Python."
-        return _Piece(value=content, told=told, shown=told, audience=audience)
-    return _Piece(value=content, told=told, shown=content, audience=audience)
+    if picture_type(content):
+        return _Piece(value=content, told=content, shown=content, audience=audience)
+    told = f"{len(content):,} bytes of {mime}, kept for Python." if mime else tell(content)
+    if mime.startswith("image/"):
+        told += " You are not given this picture: models take only PNG, JPEG, GIF and WebP."
+    return _Piece(value=content, told=told, shown=told, audience=audience)

@@ -104,10 +104,19 @@ function Folds({ node }: { node: CallNode }) {
       )}
       <FoldedText title="Output" text={call.output} open={!ended} />
       <FoldedText title="Traceback" text={call.trace} />
-      {ended && <FoldedText title="Told to the model" text={call.told} />}
+      {ended && <FoldedText title="Told to the model" text={toldOf(call)} />}
       {ended && <Ended node={node} />}
     </div>
   );
+}
+
+/** What the model is told, with a line for each picture that it is given besides. */
+function toldOf({ told, pictures }: CallNode["part"]): string {
+  const lines = pictures.map(
+    ({ mime, width, height }) =>
+      `[Picture of ${width} × ${height} pixels (${mime}), where the model takes pictures]`,
+  );
+  return [told, ...lines].join("\n");
 }
 
 /** The buttons of a call. */
