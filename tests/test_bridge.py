@@ -19,7 +19,7 @@ import nbtools as nb
 from nbtools import codec, events
 from nbtools.bridge import Bridge
 from nbtools.display import together
-from nbtools.events import CallProgressed, MessageAdded
+from nbtools.events import CallProgressed, MessageAdded, MessagesRemoved
 from nbtools.executors import Engine
 from nbtools.jsontext import dumps
 from nbtools.messages import Message, Text, ToolCall
@@ -455,20 +455,13 @@ def test_the_recorded_patches_lead_to_their_last_snapshot() -> None:
         assert copy.seq == run["last"]["seq"]
 
 
-async def test_a_question_that_comes_back_behind_a_notice_stands_there_on_the_page_too() -> None:
-    """Going back to a question ends the job of its answer, which a notice says before it."""
-    gate = asyncio.Event()
-
-    async def job() -> None:
-        await gate.wait()
-
-    model = Strict([call("job", {}, id="k-1")], "Started.", "Again.")
-    page = Page(model, [nb.tool(job, background=True)])
-    await page.say("Go on")
-    asked = page.session.conversation.messages[0].id
-    page.command("regenerate", message=asked)
-    await page.session.rest()
+async def test_a_message_that_comes_back_behind_a_new_one_stands_there_on_the_page_too() -> None:
+    page = Page(Strict("Hi."))
+    await page.say("Hello")
+    asked, reply = page.session.conversation.messages
+    new = Message(id="m-new", role="user", parts=(Text(id="p-new", text="New"),))
+    page.session.emit(MessagesRemoved(messages=(asked.id, reply.id)))
+    for message in (new, asked):
+        page.session.emit(MessageAdded(message=message))
     page.flush()
-    order = [message.id for message in page.session.conversation.messages]
-    assert [message["id"] for message in page.copy.state["messages"]] == order
-    assert order[1] == asked
+    assert [message["id"] for message in page.copy.state["messages"]] == ["m-new", asked.id]
