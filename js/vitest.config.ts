@@ -16,6 +16,7 @@ export default defineConfig({
     environment: "happy-dom",
     include: ["test/**/*.test.{ts,tsx}"],
     pool: "vmForks", // each file has globals of its own, and not a new process for them
+    testTimeout: 20_000, // two busy cores may need longer than the usual five seconds
   },
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
 });
