@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.lab.browser import VIEWPORT, shoot
-from tests.lab.chat import ChatView, kept_notebook, python, show_chat
+from tests.lab.chat import SETUP, ChatView, kept_notebook, python, show_chat
 
 pytestmark = [pytest.mark.browser, pytest.mark.kernel]
 
@@ -27,7 +27,10 @@ MAIL = pd.DataFrame({"id": [1, 2, 3], "body": ["word " * 1_000_000, "short", "la
 @nb.tool
 def look(what: str) -> object:
     """Look at something large."""
-    return {"orders": ORDERS, "wide": WIDE, "mail": MAIL, "numbers": range_of}[what]
+    return {"orders": ORDERS, "wide": WIDE, "mail": MAIL, "numbers": range_of, "wall": WALL,
+            "nested": {"names": ["Ann", "Bob"] * 9_000}}[what]
+
+WALL = "It was a long day. " * 1_000_000
 
 range_of = list(range(0, 3_000_000, 3))
 '''
@@ -147,8 +150,22 @@ def test_a_huge_cell_leaves_the_rows_beside_it_in_sight(notebook):
     expect(chat.card("look")).to_contain_text("All of it is in Python: chat.results[")
 
 
-@pytest.mark.parametrize("what", ["orders", "wide", "mail"])
-def test_large_tables_look_calm_in_both_themes_and_in_a_narrow_place(notebook, what):
+def test_without_its_kernel_a_table_keeps_its_page_and_has_no_buttons(open_notebook):
+    notebook = open_notebook()
+    notebook.run(SETUP + TOOLS)
+    chat = shown(notebook, "orders")
+    chat.button("Next rows").click()
+    expect(ranges(chat)).to_have_text(place("Rows", "21", "40", "200,000"))
+    before = first_row(chat).inner_text()
+    notebook.restart()
+    expect(chat.area).to_contain_text("No kernel answers.")
+    expect(chat.card("look").locator(".pager button")).to_have_count(0)
+    expect(ranges(chat)).to_have_text(place("Rows", "21", "40", "200,000"))
+    assert first_row(chat).inner_text() == before
+
+
+@pytest.mark.parametrize("what", ["orders", "wide", "mail", "wall", "nested"])
+def test_large_values_look_calm_in_both_themes_and_in_a_narrow_place(notebook, what):
     chat = shown(notebook, what)
     card = chat.card("look")
     notebook.command("application:toggle-left-area")
