@@ -194,11 +194,29 @@ def top_of(element: Locator) -> float:
     return top
 
 
-def test_a_tall_card_above_the_view_moves_nothing_in_it(notebook):
+@pytest.fixture(params=[True, False], ids=["held by the browser", "held by the page"])
+def hold(notebook, request):
+    """Give what is done to a chat, in a browser that holds what is read, and in one that does not."""
+    if request.param:
+        yield lambda _chat: None
+        return
+    notebook.page.evaluate(WITHOUT_ANCHORS)
+    yield lambda chat: chat.log.evaluate("log => { log.style.overflowAnchor = 'none'; }")
+    notebook.page.evaluate("() => { CSS.supports = CSS.before; }")
+
+
+WITHOUT_ANCHORS = """() => {
+  CSS.before = CSS.supports;
+  CSS.supports = (name, ...rest) => name !== "overflow-anchor" && CSS.before(name, ...rest);
+}"""
+
+
+def test_a_tall_card_above_the_view_moves_nothing_in_it(notebook, hold):
     """F-03: a call that ends later than those below it."""
     calls = ", ".join(["call('tall')", *(f"call('quick', {{'n': {n}}})" for n in range(30))])
     chat = show_chat(notebook, f"[{calls}]", "'So.'", tools="tall, quick")
     chat.say("go")
+    hold(chat)
     expect_state(chat.card("quick", 29), "done")
     row = reader_at(chat, "n: 12")
     before, page = top_of(row), notebook.page.evaluate(WHERE)
@@ -234,7 +252,7 @@ def test_the_end_of_a_job_far_above_the_view_moves_nothing_in_it(notebook):
     assert notebook.page.evaluate(WHERE) == page
 
 
-def test_a_picture_that_loads_late_above_the_view_moves_nothing_in_it(notebook):
+def test_a_picture_that_loads_late_above_the_view_moves_nothing_in_it(notebook, hold):
     """F-03: the picture is asked for, and comes when the reader has gone on."""
     held: list[Route] = []
 
@@ -246,6 +264,7 @@ def test_a_picture_that_loads_late_above_the_view_moves_nothing_in_it(notebook):
     lines = "''.join(f'\\n\\nline {n}.' for n in range(80))"
     chat = show_chat(notebook, f"[say({picture} + {lines})]")
     chat.say("show")
+    hold(chat)
     expect(chat.answers).to_contain_text("line 79.")
     chat.log.evaluate("log => { log.scrollTop = 0; }")
     with notebook.page.expect_request("https://example.org/map.svg"):

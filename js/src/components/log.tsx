@@ -4,6 +4,7 @@ import { Fragment } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Failure as FailureShown } from "../protocol";
 import { CONVERSATION, type MessageNode } from "../store";
+import { Anchor } from "./anchor";
 import { Button, CommandButton, CommandStatus } from "./controls";
 import { Empty } from "./empty";
 import { Icon } from "./icons";
@@ -66,8 +67,13 @@ function useFollowing(
   useLayoutEffect(() => {
     const element = box.current as HTMLDivElement;
     if (!scroll.following) element.scrollTop = scroll.top;
-    const grown = () => scroll.following && toEnd(element);
-    return watch(element, content.current as HTMLDivElement, () => note(element), grown);
+    const anchor = new Anchor(element);
+    const scrolled = () => {
+      anchor.note();
+      note(element);
+    };
+    const grown = () => (scroll.following ? toEnd(element) : anchor.restore());
+    return watch(element, content.current as HTMLDivElement, scrolled, grown);
   }, []);
   const follow = () => {
     set(true);
