@@ -121,7 +121,8 @@ class Ring(Record):
         auto_send = self.settings.auto_send
         return planner.next_steps(self.conversation, self._budget(), auto_send=auto_send)
 
-    def _set_status(self) -> None:
+    def _set_status(self, *, asks: bool = True) -> None:
+        """Say what the chat does now; at rest the model is told of jobs, and asked if it has to be."""
         auto_send = self.settings.auto_send
         status: Status = "running"
         if not self.busy:
@@ -134,7 +135,7 @@ class Ring(Record):
             self._apply(ev.StatusChanged(status=status))
         if status != "running":
             self._watch.pause()
-            wanted = status == "ready" and self.background.tell()
+            wanted = status == "ready" and self.background.tell(asks=asks)
             self._rest()
             if wanted:
                 self._pace = TO_THE_END

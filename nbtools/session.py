@@ -297,7 +297,7 @@ class Session(Decisions):
         if self.conversation.status == "ready" and not self._tasks:
             return
         self.halt()
-        self._set_status()
+        self._set_status(asks=False)
 
     def clear(self) -> None:
         """Empty the conversation; what is open is closed first."""
@@ -314,9 +314,7 @@ class Session(Decisions):
         """End the turn and all jobs, for good: the model is not asked what to do about them."""
         self.stop()
         self.background.end_in(self.conversation.messages)
-        if self.conversation.status == "ready":
-            self.background.tell(asks=False)
-        self._set_status()
+        self._set_status(asks=False)
 
     def restart_at(self, message_id: str, text: str | None) -> None:
         """Go back to a question: with another `text` to edit it, with None to ask again.

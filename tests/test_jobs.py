@@ -13,7 +13,7 @@ import pytest
 import nbtools as nb
 from nbtools.errors import AlreadyDecided
 from nbtools.messages import Job, Notice, Request, Text
-from nbtools.testing import Scripted, call
+from nbtools.testing import Scripted, call, hold
 from nbtools.transcript import to_html, to_text
 from tests.stage import Page, Strict, run_jumping
 
@@ -310,6 +310,25 @@ async def test_stop_ends_a_turn_and_leaves_its_jobs():
     await until(page, lambda: jobs(page))
     page.command("stop")
     assert jobs(page)[0].state == "running"
+
+
+@pytest.mark.parametrize("ending", ["stop", "clear"])
+async def test_a_job_that_ended_during_a_turn_asks_for_nothing_once_that_is_stopped(ending: str):
+    """Whoever stops wants no answer; the model hears of the job with the next message."""
+    gates = Gates()
+    model = Strict([call("fit", {"model": "a"})], [hold(asyncio.Event())], "I see.")
+    page = Page(model, [gates.fit(on_done="continue")])
+    page.command("send", text="Fit a")
+    await until(page, lambda: jobs(page))
+    gates.gate("a").set()
+    await until(page, lambda: jobs(page)[0].outcome)
+    page.command(ending)
+    await page.session.rest()
+    assert (page.session.conversation.status, len(model.requests), model.refused) == ("ready", 2, [])
+    assert [note.asks for note in notices(page)] == ([False] if ending == "stop" else [])
+    await page.say("And?")
+    told = "[Note from the program: job-1 (fit) is done." in str(model.requests[2].messages)
+    assert (told, page.texts[-1]) == (ending == "stop", "I see.")
 
 
 async def test_clearing_a_chat_and_going_back_before_it_end_its_jobs():
