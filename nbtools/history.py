@@ -6,7 +6,7 @@ empty, and what a person did directly is told as a note. The conversation itself
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -21,7 +21,6 @@ from nbtools.messages import (
     Message,
     Notice,
     Part,
-    Picture,
     Reasoning,
     Text,
     ToolCall,
@@ -29,9 +28,6 @@ from nbtools.messages import (
 )
 from nbtools.outcomes import sentence
 from nbtools.reducer import calls_of
-
-Pictures = Mapping[str, Sequence[Picture]]
-"""What jobs gave to see, by the id of the job."""
 
 OnTrim = Literal["drop"]
 """What becomes of the turns that a request has no room for: they are left out."""
@@ -46,23 +42,13 @@ def prepare(conversation: Conversation) -> tuple[Message, ...]:
     Returns:
         User and assistant messages in order; the first one is the user's.
     """
-    jobs = _pictures_of_jobs(conversation)
-    told = [_for_model(message, jobs) for message in conversation.messages]
+    told = [_for_model(message, conversation) for message in conversation.messages]
     kept = [message for message in told if message.parts]
     while kept and kept[0].role == "assistant":
         kept = kept[1:]
     while kept and _is_broken(kept[-1]):  # what is asked again is asked without the broken reply
         kept = kept[:-1]
     return tuple(sight.bounded(kept))
-
-
-def _pictures_of_jobs(conversation: Conversation) -> Pictures:
-    return {
-        part.id: part.pictures
-        for message in conversation.messages
-        for part in message.parts
-        if type(part) is Job and part.pictures
-    }
 
 
 def _is_broken(message: Message) -> bool:
@@ -163,13 +149,14 @@ def _turns(messages: Sequence[Message]) -> list[list[Message]]:
     return turns
 
 
-def _for_model(message: Message, jobs: Pictures) -> Message:
-    made = _user_parts(message, jobs) if message.role == "user" else _reply_parts(message)
+def _for_model(message: Message, conversation: Conversation) -> Message:
+    is_user = message.role == "user"
+    made = _user_parts(message, conversation) if is_user else _reply_parts(message)
     parts = tuple(made)
     return message if parts == message.parts else replace(message, parts=parts)
 
 
-def _user_parts(message: Message, jobs: Pictures) -> Iterable[Part]:
+def _user_parts(message: Message, conversation: Conversation) -> Iterable[Part]:
     direct = calls_of(message)
     if direct:
         for call in direct:
@@ -181,7 +168,14 @@ def _user_parts(message: Message, jobs: Pictures) -> Iterable[Part]:
             yield part
         elif isinstance(part, Notice) and part.told:
             yield Text(id=part.id, text=f"[Note from the program: {part.told}]")
-            yield from sight.files_of(part.about, jobs.get(part.about, ()))
+            yield from _pictures_of_job(conversation, part.about)
+
+
+def _pictures_of_job(conversation: Conversation, name: str) -> Iterable[File]:
+    for message in conversation.messages if name else ():
+        for part in message.parts:
+            if part.id == name and isinstance(part, Job):
+                yield from sight.files_of(name, part.pictures)
 
 
 def _reply_parts(message: Message) -> Iterable[Part]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from nbtools.messages import File, Message, Part, Picture, Text, ToolCall
@@ -76,6 +76,20 @@ def is_whole(content: bytes) -> bool:
     if picture_type(content) == "image/png":
         return _is_whole_png(content)
     return _jpeg_size(content) is not None and content.rstrip(b"\0").endswith(b"\xff\xd9")
+
+
+def mended(content: bytes) -> bytes:
+    """Leave out what is broken of a PNG and need not be there, such as its colour profile.
+
+    Browsers read over it, and the libraries of servers refuse the whole picture.
+    """
+    if picture_type(content) != "image/png":
+        return content
+    chunks = list(_chunks(content))
+    if all(fits for _, _, fits in chunks):
+        return content
+    needed = (chunk for kind, chunk, fits in chunks if fits or kind[:1].isupper())
+    return content[:8] + b"".join(needed)
 
 
 def fits(picture: Picture) -> bool:
@@ -175,15 +189,18 @@ def _in_words(part: Part, gone: set[int], words: str) -> Part:
 
 
 def _is_whole_png(content: bytes) -> bool:
-    place = 8
-    while place + 12 <= len(content):
-        end = place + 8 + int.from_bytes(content[place : place + 4])
-        if zlib.crc32(content[place + 4 : end]) != int.from_bytes(content[end : end + 4]):
-            return False
-        if content[place + 4 : place + 8] == b"IEND":
-            return size_of(content) is not None
-        place = end + 4
-    return False
+    kinds = [(kind, fits) for kind, _, fits in _chunks(content)]
+    return (b"IEND", True) in kinds and all(fits for _, fits in kinds) and bool(size_of(content))
+
+
+def _chunks(content: bytes) -> Iterator[tuple[bytes, bytes, bool]]:
+    """Give the chunks of a PNG: the name of each, all of its bytes, and whether its sum fits."""
+    place, kind = 8, b""
+    while place + 12 <= len(content) and kind != b"IEND":
+        end = place + 12 + int.from_bytes(content[place : place + 4])
+        chunk, kind = content[place:end], content[place + 4 : place + 8]
+        yield kind, chunk, zlib.crc32(chunk[4:-4]) == int.from_bytes(chunk[-4:])
+        place = end
 
 
 def _jpeg_size(content: bytes) -> tuple[int, int] | None:

@@ -471,7 +471,7 @@ def test_a_picture_that_is_broken_or_of_another_type_is_said():
     assert end.pictures == ()
     assert end.told.startswith(
         "A picture (image/png, 28 bytes) was shown to the user.\n"
-        "(You are not given this picture: it cannot be read: Pillow raised"
+        "(You are not given this picture: it is broken ("
     )
     other = ImageContent(type="image", data="UEs=", mime_type="image/tiff")
     assert read_result(result(other), plain).model == (

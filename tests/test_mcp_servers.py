@@ -299,6 +299,7 @@ async def test_a_server_of_the_older_protocol_works_both_ways(everything: Any, s
     assert chat.results["k-2"]["temperature"] == 33  # type: ignore[index]
     drawn: dict[str, Json] = dict(chat.calls["k-3"].call.display or {})
     assert "image/png" in drawn["application/vnd.nbtools.several+json"][1]
+    assert [given.mime for given in chat.calls["k-3"].pictures] == ["image/png"]
     assert "demo://resource/dynamic/blob/1" in chat.calls["k-4"].told
     assert KEY not in json.dumps(chat.snapshot())
     assert ("[hidden]" in chat.calls["k-5"].told) is bool(secret)

@@ -252,8 +252,8 @@ def test_a_picture_of_any_kind_is_given_as_one_that_every_wire_takes(
 @pytest.mark.parametrize(
     ("value", "why"),
     [
-        (picture()[:60], "it cannot be read: Pillow raised"),
-        (picture()[:-25] + bytes(25), "it cannot be read: Pillow raised"),
+        (picture()[:60], "it is broken ("),
+        (picture()[:-25] + bytes(25), "it is broken ("),
         ({"image/png": "%%%"}, "its data are no base64"),
         ({"image/png": "UEs="}, "its content is no PNG, JPEG, GIF or WebP"),
         ({"image/svg+xml": "<svg/>"}, "it is image/svg+xml, and models take only PNG, JPEG"),
@@ -264,6 +264,20 @@ def test_a_picture_that_no_server_could_read_is_not_sent_and_said(value: object,
     seen = look(value, LIMITS)
     assert seen.pictures == ()
     assert f"(You are not given this picture: {why}" in seen.told
+
+
+def test_a_png_whose_colour_profile_is_broken_is_given_without_it():
+    """So is the picture of the reference server of MCP."""
+    buffer = io.BytesIO()
+    Image.new("RGB", (30, 20), (120, 120, 120)).save(buffer, "PNG", icc_profile=b"x" * 200)
+    content = buffer.getvalue()
+    broken = bytearray(content)
+    broken[content.index(b"iCCP") + 20] ^= 1
+    (seen,) = look(bytes(broken), LIMITS).pictures
+    given = base64.b64decode(seen.data)
+    assert (b"iCCP" in given, sight.fits(seen)) == (False, True)
+    with Image.open(io.BytesIO(given)) as image:
+        assert image.getpixel((3, 3)) == (120, 120, 120)
 
 
 def test_without_pillow_only_what_can_be_sent_as_it_is_is_given(monkeypatch: pytest.MonkeyPatch):

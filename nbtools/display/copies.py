@@ -11,9 +11,8 @@ import importlib
 import io
 from typing import Any
 
-from nbtools.display.text import raised
 from nbtools.messages import Picture
-from nbtools.sight import LARGEST, TYPES, is_whole, picture_type, size_of
+from nbtools.sight import LARGEST, TYPES, is_whole, mended, picture_type, size_of
 
 _MODES = frozenset({"L", "RGB", "RGBA"})
 _NO_PICTURE = "its content is no PNG, JPEG, GIF or WebP"
@@ -32,7 +31,7 @@ def copy_of(data: str, pixels: int) -> Picture | str:
         The copy, or why there is none, as the end of a sentence.
     """
     try:
-        content = base64.b64decode("".join(data.split()), validate=True)
+        content = mended(base64.b64decode("".join(data.split()), validate=True))
     except (binascii.Error, ValueError):
         return "its data are no base64"
     if not picture_type(content):
@@ -44,7 +43,7 @@ def copy_of(data: str, pixels: int) -> Picture | str:
     except ImportError:
         return _NO_PILLOW
     except Exception as error:  # noqa: BLE001 - the picture may be broken in any way
-        return f"it cannot be read: Pillow {raised(error)}"
+        return f"it is broken ({type(error).__name__})"
 
 
 def _is_fine(content: bytes, pixels: int) -> bool:

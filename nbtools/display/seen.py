@@ -17,6 +17,10 @@ from nbtools.messages import Json, Picture
 Bundle = Mapping[str, Json]
 
 
+_WORDS = frozenset({str, int, float, bool, type(None)})
+"""Types whose values are told in words and nothing else, which is most of them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
     """The face of a value for the model."""
@@ -42,6 +46,8 @@ def look(
     Returns:
         Valid text that is never empty, and pictures.
     """
+    if type(value) in _WORDS:
+        return Seen(tell(value, **_bounds(limits)))
     try:
         things = list(_things(value, drawn))
         sight = _Sight(limits, shown)
