@@ -77,7 +77,8 @@ def show(chat: Any) -> None:
     """Let a page say that it shows the chat, as a live one does: it then takes patches."""
     state = chat.snapshot()
     said = {"id": "view", "chat": state["chat"], "boot": state["boot"], "command": "view"}
-    chat.comm.handle_msg({"content": {"data": {"method": "custom", "content": said}}})
+    said_by_page = {"data": {"method": "custom", "content": said}}
+    chat.comm.handle_msg({"content": said_by_page, "buffers": []})
 
 
 class _RecordingComm(BaseComm):

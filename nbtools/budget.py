@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 from nbtools.cost import prices
+from nbtools.facts import facts
 from nbtools.limits import Limits
-from nbtools.messages import ENDED_WELL, Conversation, Job, Limit, Message, Notice, ToolCall
+from nbtools.messages import ENDED_WELL, Conversation, Job, Limit, Message, ToolCall
 from nbtools.reducer import calls_of, is_question
 
 
@@ -69,8 +70,7 @@ def _rooted(conversation: Conversation) -> tuple[Message, ...]:
 
 def _asks(message: Message) -> str:
     """Return the job whose end this message tells and wants an answer to, or ""."""
-    found = (part.about for part in message.parts if isinstance(part, Notice) and part.asks)
-    return next(found, "")
+    return facts(message).about
 
 
 def rounds(messages: Sequence[Message]) -> int:
@@ -80,12 +80,12 @@ def rounds(messages: Sequence[Message]) -> int:
 
 def noted(messages: Sequence[Message]) -> Limit:
     """Return the limit that a turn has reached and that the chat has said, or ""."""
-    return next((limit for message in messages for limit in _limits(message)), "")
+    return next((limit for message in messages if (limit := facts(message).limit)), "")
 
 
 def closed(messages: Sequence[Message]) -> bool:
     """Say whether the model has answered once more after a limit was reached."""
-    places = [place for place, message in enumerate(messages) if _limits(message)]
+    places = [place for place, message in enumerate(messages) if facts(message).limit]
     after = messages[places[0] + 1 :] if places else ()
     return any(message.role == "assistant" and message.finish in ENDED_WELL for message in after)
 
@@ -122,11 +122,13 @@ def tokens(messages: Sequence[Message]) -> int:
 
 def repeated(conversation: Conversation, call: ToolCall, digest: str, repeats: int) -> str:
     """Return the failure that this call has met `repeats` times in this turn, else ""."""
+    if not any(facts(message).failed for message in conversation.messages):
+        return ""
     errors = [
         known.error
         for message in turn(conversation)
-        for known in calls_of(message)
-        if known.tool == call.tool and known.digest == digest and known.state == "error"
+        for known in facts(message).failed
+        if known.tool == call.tool and known.digest == digest
     ]
     last = errors[-1] if errors else ""
     same = len(list(takewhile(lambda error: error == last, reversed(errors))))
@@ -138,10 +140,6 @@ def _costs(messages: Sequence[Message], most: float) -> bool:
     replies = [message for message in messages if message.finish]
     amount = prices().cost(replies).amount
     return bool(replies) and (amount is None or amount >= most)
-
-
-def _limits(message: Message) -> list[Limit]:
-    return [part.limit for part in message.parts if isinstance(part, Notice) and part.limit]
 
 
 def _calls(message: Message) -> list[ToolCall]:

@@ -299,8 +299,15 @@ class Usage:
     reasoning: int | None = None
 
 
+class _Room:
+    """Where `facts` keeps what it has worked out about a value; no part of the value."""
+
+    __slots__ = ("facts",)
+    facts: Any
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Message:
+class Message(_Room):
     """One entry of the conversation; an assistant message is one reply of the model."""
 
     id: str

@@ -43,6 +43,8 @@ _MARK = 64
 """Characters kept free in every open container for the words that say what was cut."""
 _ROOM = 2 * _MARK + 4
 """What one more item has to find free, be it a container."""
+_SHORT = 40
+"""A text of fewer characters has room in any limit, however JSON writes each of them."""
 _LARGEST = 2**53 - 1
 
 
@@ -57,6 +59,10 @@ def plain(value: object, *, limit: int = 65_536, depth: int = 20) -> Json:
     Returns:
         JSON that shares nothing with `value`; what was left out is named in its place.
     """
+    if value is None or value is True or value is False:
+        return value
+    if type(value) is str and len(value) < _SHORT:
+        return clean_text(value)
     return plain_and_whole(value, limit=limit, depth=depth)[0]
 
 

@@ -7,6 +7,7 @@ from itertools import takewhile
 
 from nbtools import budget as spent
 from nbtools.budget import Budget
+from nbtools.facts import facts
 from nbtools.messages import (
     ENDED_WELL,
     FINAL,
@@ -123,12 +124,7 @@ def unsent(conversation: Conversation) -> tuple[ToolCall, ...]:
 
 
 def _open(conversation: Conversation) -> list[tuple[Message, ToolCall]]:
-    return [
-        (message, part)
-        for message in conversation.messages
-        for part in message.parts
-        if isinstance(part, ToolCall) and part.state not in FINAL
-    ]
+    return [(message, call) for message in conversation.messages for call in facts(message).opened]
 
 
 def _call_steps(

@@ -127,13 +127,10 @@ class Record:
         elif isinstance(event, ev.MessageAdded):
             self._ids.update(part.id for part in event.message.parts)
         for listener in self._who_hears(type(event)):
-            self._tell(listener, event)
-
-    def _tell(self, listener: Listener, event: ev.Event) -> None:
-        try:
-            listener(event, self.conversation)
-        except Exception:  # noqa: BLE001 - a listener that fails takes nothing from the others
-            _log.exception("A listener of the chat failed at %r.", event.type)
+            try:
+                listener(event, self.conversation)
+            except Exception:  # noqa: BLE001 - it takes nothing from the others
+                _log.exception("A listener of the chat failed at %r.", event.type)
 
     def _emit_from_anywhere(self, event: ev.Event) -> None:
         """Take in what a tool's thread says; what comes after the call's end is dropped."""

@@ -7,15 +7,18 @@ well leaves no call open. Whatever does not fit raises `IllegalMove`; nothing is
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from typing import Any
 
 from nbtools import events as ev
 from nbtools.altered import altered
 from nbtools.errors import IllegalMove
+from nbtools.facts import facts
 from nbtools.frozen import freeze
 from nbtools.messages import (
     ENDED_WELL,
     FINAL,
+    PART_TYPES,
     Conversation,
     Job,
     Message,
@@ -71,14 +74,12 @@ def find_job(conversation: Conversation, job_id: str) -> Job:
 
 def calls_of(message: Message) -> tuple[ToolCall, ...]:
     """Return the tool calls of a message, in their order."""
-    return tuple(part for part in message.parts if isinstance(part, ToolCall))
+    return facts(message).calls
 
 
 def is_question(message: Message) -> bool:
     """Say whether a message asks the model something: a direct call and a notice do not."""
-    return message.role == "user" and any(
-        not isinstance(part, ToolCall | Job | Notice) for part in message.parts
-    )
+    return facts(message).question
 
 
 def _message_index(conversation: Conversation, message_id: str) -> int:
@@ -121,11 +122,11 @@ def _change_call(conversation: Conversation, call_id: str, **changes: Any) -> Co
 def _add_message(conversation: Conversation, event: ev.MessageAdded) -> Conversation:
     message = event.message
     taken = {known.id for known in conversation.messages}
-    parts = {part.id for known in conversation.messages for part in known.parts}
-    own = [part.id for part in message.parts]
+    own = facts(message).ids
     if message.id in taken:
         raise IllegalMove(f"There is a message {message.id!r} already.")
-    if len(set(own)) < len(own) or parts.intersection(own):
+    taken_ids = any(not own.isdisjoint(facts(known).ids) for known in conversation.messages)
+    if len(own) < len(message.parts) or taken_ids:
         raise IllegalMove(f"Message {message.id!r} brings a part id that is taken.")
     parts_kept = tuple(_frozen(part) for part in message.parts)
     answers = message.role == "assistant" or is_question(message)
@@ -148,7 +149,7 @@ def _add_part(conversation: Conversation, event: ev.PartAdded) -> Conversation:
     message = conversation.messages[index]
     if not _is_open(message) and not isinstance(event.part, Notice | Job):
         raise IllegalMove(f"Message {message.id!r} is over; only a notice or a job may join it.")
-    if any(part.id == event.part.id for known in conversation.messages for part in known.parts):
+    if any(event.part.id in facts(known).ids for known in conversation.messages):
         raise IllegalMove(f"There is a part {event.part.id!r} already.")
     parts = (*message.parts, _frozen(event.part))
     return _set_message(conversation, index, altered(message, parts=parts))
@@ -364,12 +365,16 @@ def _change_status(conversation: Conversation, event: ev.StatusChanged) -> Conve
 
 
 _JSON_FIELDS = ("args", "proposed", "value", "display", "drawn", "sealed", "data")
+_HELD = {
+    kind: tuple(field.name for field in fields(kind) if field.name in _JSON_FIELDS)
+    for kind in PART_TYPES.values()
+}
 
 
 def _frozen(part: Part) -> Part:
     """Let nobody change in place what the page shows."""
-    held = {name: getattr(part, name) for name in _JSON_FIELDS if hasattr(part, name)}
-    changed = {name: freeze(value) for name, value in held.items() if type(value) in (dict, list)}
+    held = [(name, getattr(part, name)) for name in _HELD[type(part)]]
+    changed = {name: freeze(value) for name, value in held if type(value) in (dict, list)}
     return altered(part, **changed) if changed else part
 
 

@@ -218,7 +218,7 @@ class Ring(Record):
         self._save()
         self._pace = self._pace.after(step)
         work = self._work(step)
-        task = self.engine.loop.create_task(work, name=f"nbtools {step}")
+        task = self.engine.loop.create_task(work, name=f"nbtools {type(step).__name__}")
         self._tasks[step] = task
         task.add_done_callback(lambda done: self._finished(step, done))
 

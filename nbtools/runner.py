@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from nbtools import events as ev
 from nbtools import previews
+from nbtools.altered import altered
 from nbtools.assembly import Assembly
 from nbtools.checks import (
     SECONDS,
@@ -224,7 +225,7 @@ def _checked(call: ToolCall, settings: Settings, repeated: Repeated) -> ToolCall
         return ended(call, "invalid", error.text, told=error.told)
     except Exception as error:  # noqa: BLE001 - a type of the user's own may raise anything
         return ended(call, "invalid", explain(error), told=told_of(error, tool.errors))
-    known = replace(call, args=args, digest=digest(tool.name, args))
+    known = altered(call, args=args, digest=digest(tool.name, args))
     if again := repeated(known, known.digest):
         reason = f"the same call failed before in the same way ({again}). Do not repeat it."
         return replace(ended(call, "limit", reason, told=without_folders(reason)), args=args)

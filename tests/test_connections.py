@@ -74,7 +74,7 @@ async def test_connecting_the_first_word_and_a_pause_have_limits_of_their_own():
     pause: list[Any] = [sse(chunk({"content": "one"}), done=False), threading.Event()]
     async with ModelServer(pause) as server:
         provider = OpenAI("m", base_url=server.url, api_key="", timeout=limits)
-        client = await provider._clients.get()
+        client = (await provider._clients._own()).client
         events = await ask(provider)
     assert client.timeout.connect == 3.0
     assert events[0] == ModelText("one")

@@ -19,6 +19,12 @@ from nbtools.sight import beginning, picture_type, size_of
 _SHOWN = " was shown to the user."
 _TEXTS = ("text/plain", "text/markdown")
 
+PREVIEW = 16_384
+"""Characters of a value's JSON that the page is given."""
+
+_ATOMS = frozenset({str, int, float, bool})
+"""Types that nothing draws."""
+
 
 def tell(
     value: object, *, limit: int = 8_000, rows: int = ROWS_TOLD, columns: int = COLUMNS_TOLD
@@ -88,6 +94,8 @@ def preview(value: object) -> Json:
     Returns:
         A table as its shape, columns and first rows, all else by the rule of `nbtools.plain`.
     """
+    if value is None or type(value) in _ATOMS:
+        return plain(value, limit=PREVIEW)
     try:
         frame = frame_of(value)
         if frame is not None:
@@ -96,7 +104,7 @@ def preview(value: object) -> Json:
             return tell(value, limit=500)
     except Exception as error:  # noqa: BLE001 - the value's own code raised
         return f"<{type(value).__name__}: {type(error).__name__}>"
-    return plain(value, limit=16_384)
+    return plain(value, limit=PREVIEW)
 
 
 def is_drawn(value: object) -> bool:

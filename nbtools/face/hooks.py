@@ -88,8 +88,9 @@ class Hooks:
                 queue.put(value)
 
     def _note(self, event: ev.Event, conversation: Conversation) -> None:
-        for kind, value in self._happened(event, conversation):
-            self._tell(kind, value)
+        if self._listening:
+            for kind, value in self._happened(event, conversation):
+                self._tell(kind, value)
 
     def _happened(self, event: ev.Event, conversation: Conversation) -> Happened:
         match event:

@@ -220,12 +220,10 @@ class HttpProvider(Provider):
         import httpx  # noqa: PLC0415 - `import nbtools` has no need of it
 
         headers = self._all_headers()
-        client = await self._clients.get()
-        request = client.build_request(method, self._address(path), content=body, headers=headers)
-        login = self._login or httpx.USE_CLIENT_DEFAULT
+        address = self._address(path)
         try:
             async with asyncio.timeout(seconds):
-                return await client.send(request, auth=login, stream=True)
+                return await self._clients.send(method, address, headers, body, self._login)
         except TimeoutError:
             raise silence_error(self._who, seconds) from None
         except (httpx.HTTPError, httpx.StreamError) as error:

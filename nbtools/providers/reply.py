@@ -83,7 +83,7 @@ class Reply:
         try:
             while True:
                 silence.begin(anew=not decoder.over)
-                data = await anext(self._chunks)
+                data = await self._chunks.__anext__()
                 silence.waiting = False
                 events = decoder.feed(data)
                 if events:

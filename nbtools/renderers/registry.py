@@ -25,6 +25,8 @@ class Registry:
     def __init__(self, tools: Callable[[], Mapping[str, Tool]]) -> None:
         self._tools = tools
         self._chosen: dict[str, Renderer] = {}
+        self._draws = False
+        self._looked: Mapping[str, Tool] | None = None
         self.on_change: Callable[[], None] = lambda: None
         """Called when another renderer was chosen."""
 
@@ -42,6 +44,7 @@ class Registry:
             self._chosen.pop(tool, None)
         else:
             self._chosen[tool] = _checked(tool, renderer)
+        self._looked = None
         self.on_change()
 
     def find(self, tool: str) -> Renderer | None:
@@ -56,10 +59,14 @@ class Registry:
 
     @property
     def draws(self) -> bool:
-        """Whether any renderer is a Python one."""
-        own = (tool.render for tool in self._tools().values() if tool.render is not None)
-        every = (*own, *self._chosen.values())
-        return any(not isinstance(known, JavaScriptRenderer) for known in every)
+        """Whether any renderer is a Python one; it is asked at every event of the chat."""
+        tools = self._tools()
+        if self._looked is not tools:
+            own = [tool.render for tool in tools.values() if tool.render is not None]
+            every = [*own, *self._chosen.values()]
+            self._draws = any(not isinstance(known, JavaScriptRenderer) for known in every)
+            self._looked = tools
+        return self._draws
 
     def describe(self) -> dict[str, RendererReference]:
         """Write the renderers as the page reads them: the field `renderers` of the snapshot."""
