@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from nbtools import events as ev
+from nbtools.altered import altered
 from nbtools.checks import expect, function_or_none
 from nbtools.errors import InvalidArguments
 from nbtools.failure import explain
 from nbtools.frozen import freeze, thaw
 from nbtools.jsontext import dumps
-from nbtools.messages import Conversation, Json, Message, ToolCall
+from nbtools.messages import FINAL, Conversation, Json, Message, ToolCall
 from nbtools.partial import parse_arguments
 from nbtools.records import as_table
 from nbtools.reducer import calls_of, find_message
@@ -71,19 +72,16 @@ class Audit:
         self._path = path
         self._redact = redact
         self._chat = chat
-        self._rows: dict[str, Row] = {}
-        self._seen: dict[str, tuple[object, ...]] = {}
-        self._proposed: dict[str, Json] = {}
+        self._entries: dict[str, _Entry] = {}
         self._problems: dict[str, str] = {}
         self._whole = False
 
     def note(self, event: ev.Event, conversation: Conversation) -> None:
         """Write down where the calls stand that an event is about."""
         for message, call in _concerned(event, conversation):
-            seen = (call.state, call.waiting, call.digest, call.decision, call.preview)
-            if self._seen.get(call.id) != seen:
-                self._seen[call.id] = seen
-                self._keep(call, message)
+            entry = self._entries.get(call.id)
+            if entry is None or entry.standing != _standing(call):
+                self._keep(call.id, _Entry(call, message, self._chat, entry))
 
     def problem(self, call_id: str) -> str:
         """Say why the last line of a call could not be written; "" if it was."""
@@ -91,23 +89,20 @@ class Audit:
 
     def rows(self) -> list[Row]:
         """Give a row for each call there was, in order, also of conversations that were cleared."""
-        return [with_spans(row) for row in self._rows.values()]
+        return [with_spans(entry.row()) for entry in self._entries.values()]
 
-    def _keep(self, call: ToolCall, message: Message) -> None:
-        if call.id not in self._proposed:
-            self._proposed[call.id] = _proposed(call)
-        proposed = self._proposed[call.id]
-        row = self._redacted({**_row(call, message, proposed), "chat": self._chat})
-        row |= _times(call, self._rows.get(call.id, {}))
-        self._rows[call.id] = row
-        self._problems.pop(call.id, None)
+    def _keep(self, call: str, entry: _Entry) -> None:
+        self._entries[call] = entry
+        if self._redact is not None:
+            entry.redact(self._redacted)
         if self._path is None:
             return
+        self._problems.pop(call, None)
         try:
-            self._append(self._path, dumps({"time": time.time(), **row}))
+            self._append(self._path, dumps({"time": time.time(), **entry.row()}))
         except Exception as error:  # noqa: BLE001 - a full disk, a folder that is gone
-            self._problems[call.id] = f"The audit could not be written. {explain(error)}"
-            _log.error("The audit of %s could not be written.", call.id, exc_info=error)
+            self._problems[call] = f"The audit could not be written. {explain(error)}"
+            _log.error("The audit of %s could not be written.", call, exc_info=error)
 
     def _redacted(self, row: Row) -> Row:
         if self._redact is None:
@@ -191,37 +186,73 @@ def _proposed(call: ToolCall) -> Json:
         return None
 
 
-def _row(call: ToolCall, message: Message, proposed: Json) -> Row:
-    decision = call.decision
-    checked = call.digest != "" or decision is not None or call.origin == "provider"
-    return {
-        "call": call.id,
-        "tool": call.tool,
-        "state": f"{call.state} {call.waiting}".strip(),
-        "outcome": call.outcome,
-        "proposed": proposed,
-        "args": call.args if checked else None,
-        "raw": "" if checked else call.raw,
-        "by": decision.by if decision else "",
-        "rule": decision.rule if decision else "",
-        "reason": decision.reason if decision else "",
-        "told": call.told,
-        "error": call.error,
-        "origin": call.origin,
-        "again": call.again,
-        "model": message.model,
-        "message": message.id,
-    }
+class _Entry:
+    """Where one call stands and since when; its row is written when somebody wants it.
+
+    Args:
+        call: The call as it stands.
+        message: Its message.
+        chat: The id of the chat.
+        before: What was known of the call so far.
+    """
+
+    __slots__ = ("_call", "_chat", "_message", "_model", "_row", "asked", "decided", "standing")
+
+    def __init__(self, call: ToolCall, message: Message, chat: str, before: _Entry | None) -> None:
+        self.standing = _standing(call)
+        self._call: ToolCall | None = call
+        if (
+            call.state in FINAL
+        ):  # a chat that is cleared lets go of what it showed, and so does this
+            self._call = altered(call, value=None, display=None, drawn=None, output="")
+        self._message, self._model, self._chat = message.id, message.model, chat
+        self._row: Row = {}
+        self.asked: float | None = before.asked if before is not None else None
+        self.decided: float | None = before.decided if before is not None else None
+        if call.waiting == "approval" and self.asked is None:
+            self.asked = time.time()
+        if call.decision is not None and self.decided is None:
+            now = time.time()
+            self.decided = min(now, call.started or now)
+
+    def row(self) -> Row:
+        """Write down what is known of the call."""
+        return self._row if self._call is None else self._written(self._call)
+
+    def redact(self, redacted: Callable[[Row], Row]) -> None:
+        """Keep what a redaction makes of the row, and nothing else."""
+        self._row, self._call = redacted(self.row()), None
+
+    def _written(self, call: ToolCall) -> Row:
+        decision = call.decision
+        checked = call.digest != "" or decision is not None or call.origin == "provider"
+        return {
+            "call": call.id,
+            "tool": call.tool,
+            "state": f"{call.state} {call.waiting}".strip(),
+            "outcome": call.outcome,
+            "proposed": _proposed(call),
+            "args": call.args if checked else None,
+            "raw": "" if checked else call.raw,
+            "by": decision.by if decision else "",
+            "rule": decision.rule if decision else "",
+            "reason": decision.reason if decision else "",
+            "told": call.told,
+            "error": call.error,
+            "origin": call.origin,
+            "again": call.again,
+            "model": self._model,
+            "message": self._message,
+            "chat": self._chat,
+            "asked": self.asked,
+            "decided": self.decided,
+            "started": call.started,
+            "ended": call.ended,
+        }
 
 
-def _times(call: ToolCall, before: Mapping[str, Json]) -> dict[str, float | None]:
-    now = time.time()
-    asked, decided = before.get("asked"), before.get("decided")
-    if call.waiting == "approval" and asked is None:
-        asked = now
-    if call.decision is not None and decided is None:
-        decided = min(now, call.started or now)
-    return {"asked": asked, "decided": decided, "started": call.started, "ended": call.ended}
+def _standing(call: ToolCall) -> tuple[object, ...]:
+    return call.state, call.waiting, call.digest, call.decision, call.preview
 
 
 def _ends_whole(path: Path) -> bool:
