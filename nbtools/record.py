@@ -1,7 +1,7 @@
 """The record of one conversation: what happened to it, who hears of that, and what is said in it.
 
-Events are reduced here and nowhere else. Deltas of text and arguments wait for the next flush, so
-that a flush reduces once a part and not once a token.
+Events are reduced here and nowhere else. What the model writes waits for the next flush, so that a
+flush reduces once a part and not once a token.
 """
 
 from __future__ import annotations
@@ -11,26 +11,28 @@ import itertools
 import logging
 import secrets
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias, TypeGuard
 
 from nbtools import events as ev
+from nbtools.altered import altered
 from nbtools.executors import Engine, abandoned
 from nbtools.failure import explain
 from nbtools.jsontext import clean_text
-from nbtools.messages import Conversation, Message, Notice, ToolCall
+from nbtools.messages import Conversation, Json, Message, Notice, Part, Reasoning, Text, ToolCall
 from nbtools.partial import PartialJson
 from nbtools.reducer import calls_of, reduce
 from nbtools.results import Results
 
 FLUSH = 0.055
-"""Seconds for which text and argument deltas are joined before they are reduced: as long as the page
+"""Seconds for which what the model writes is joined before it is reduced: as long as the page
 waits for its next message, so that no delta waits twice."""
 
 Listener = Callable[[ev.Event, Conversation], object]
 
-_DELTAS = (ev.TextDelta, ev.ArgsDelta)
+Growing: TypeAlias = ev.PartAdded | ev.TextDelta | ev.ArgsDelta
+"""What adds to a part that the model still writes."""
 
 _log = logging.getLogger("nbtools")
 
@@ -55,7 +57,7 @@ class Record:
         self._count = itertools.count(1)
         self._listeners: list[tuple[Listener, Collection[type[Any]]]] = []
         self._hearing: dict[type[Any], tuple[Listener, ...]] = {}
-        self._deltas: list[ev.TextDelta | ev.ArgsDelta] = []
+        self._growing: list[Growing] = []
         self._flush_handle: asyncio.Handle | None = None
         self._flushed = 0.0
         self._live: dict[str, PartialJson] = {}
@@ -90,41 +92,56 @@ class Record:
         return self._hearing[kind]
 
     def emit(self, event: ev.Event) -> None:
-        """Take in what happened; deltas wait for the next flush, all else comes after them."""
-        if isinstance(event, _DELTAS):
-            self._deltas.append(event)
-            if self._flush_handle is None:
-                self._schedule_flush()
+        """Take in what happened; what grows waits for the next flush, all else comes after it."""
+        if isinstance(event, ev.PartAdded):
+            self._ids.add(event.part.id)
+        if not _grows(event):
+            self.flush()
+            self._apply(event)
             return
-        self.flush()
-        self._apply(event)
+        self._growing.append(event)
+        if self._flush_handle is None:
+            self._schedule_flush()
 
     def flush(self) -> None:
-        """Reduce the deltas that have gathered, joined."""
-        if self._flush_handle is not None:
-            self._flush_handle.cancel()
-            self._flush_handle = None
-        if not self._deltas:
+        """Reduce what has grown since the last flush: each part once, with all that came to it."""
+        if not self._growing:
             return
-        deltas, self._deltas = self._deltas, []
+        growing, self._growing = self._growing, []
         self._flushed = self.engine.loop.time()
-        for event in _joined(deltas):
-            self._apply(self._with_live_args(event) if isinstance(event, ev.ArgsDelta) else event)
+        for event in _joined(growing):
+            self._apply(self._with_live_args(event))
 
     def _schedule_flush(self) -> None:
-        wait = self._flushed + FLUSH - self.engine.loop.time()
-        self._flush_handle = self.engine.loop.call_later(max(0.0, wait), self.flush)
+        loop = self.engine.loop
+        wait = max(0.0, self._flushed + FLUSH - loop.time())
+        self._flush_handle = loop.call_later(wait, self._flush_in_time, wait)
 
-    def _with_live_args(self, event: ev.ArgsDelta) -> ev.ArgsDelta:
-        parser = self._live.setdefault(event.call, PartialJson())
-        parser.feed(event.text)
-        return replace(event, args=parser.snapshot())
+    def _flush_in_time(self, waited: float) -> None:
+        """Flush, or wait on where something else has flushed since: the timer is made once."""
+        self._flush_handle = None
+        if self._growing and waited and self.engine.loop.time() < self._flushed + FLUSH / 2:
+            self._schedule_flush()
+        else:
+            self.flush()
+
+    def _with_live_args(self, event: Growing) -> Growing:
+        if isinstance(event, ev.ArgsDelta):
+            return replace(event, args=self._read(event.call, event.text))
+        if isinstance(event, ev.PartAdded) and isinstance(event.part, ToolCall):
+            call = event.part
+            args = self._read(call.id, call.raw) if call.raw else call.args
+            return ev.PartAdded(message=event.message, part=altered(call, args=args))
+        return event
+
+    def _read(self, call: str, text: str) -> Json:
+        parser = self._live.setdefault(call, PartialJson())
+        parser.feed(text)
+        return parser.snapshot()
 
     def _apply(self, event: ev.Event) -> None:
         self.conversation = reduce(self.conversation, event)
-        if isinstance(event, ev.PartAdded):
-            self._ids.add(event.part.id)
-        elif isinstance(event, ev.MessageAdded):
+        if isinstance(event, ev.MessageAdded):
             self._ids.update(part.id for part in event.message.parts)
         for listener in self._who_hears(type(event)):
             try:
@@ -196,17 +213,37 @@ class Record:
             self.emit(ev.MessageAdded(message=alone))
 
 
-def _joined(deltas: list[ev.TextDelta | ev.ArgsDelta]) -> list[ev.TextDelta | ev.ArgsDelta]:
-    """Join neighbours of one part, so that a flush reduces once a part and not once a token."""
-    joined: list[ev.TextDelta | ev.ArgsDelta] = []
-    for key, group in itertools.groupby(deltas, _target):
-        text = clean_text("".join(delta.text for delta in group))
-        kind, target = key
-        joined.append(
-            kind(part=target, text=text) if kind is ev.TextDelta else kind(call=target, text=text)
+def _grows(event: ev.Event) -> TypeGuard[Growing]:
+    if isinstance(event, ev.PartAdded):
+        part = event.part
+        return isinstance(part, Text | Reasoning) or (
+            isinstance(part, ToolCall) and part.state == "streaming"
         )
-    return joined
+    return isinstance(event, ev.TextDelta | ev.ArgsDelta)
 
 
-def _target(delta: ev.TextDelta | ev.ArgsDelta) -> tuple[Any, str]:
-    return type(delta), delta.part if isinstance(delta, ev.TextDelta) else delta.call
+def _joined(growing: list[Growing]) -> Iterator[Growing]:
+    """Join what follows each other of one part, its beginning included."""
+    for _, group in itertools.groupby(growing, _target):
+        first, *more = group
+        text = clean_text(
+            "".join([delta.text for delta in more if not isinstance(delta, ev.PartAdded)])
+        )
+        if not isinstance(first, ev.PartAdded):
+            yield replace(first, text=clean_text(first.text + text))
+        elif not text:
+            yield first
+        else:
+            yield ev.PartAdded(message=first.message, part=_grown(first.part, text))
+
+
+def _target(event: Growing) -> str:
+    if isinstance(event, ev.PartAdded):
+        return event.part.id
+    return event.part if isinstance(event, ev.TextDelta) else event.call
+
+
+def _grown(part: Part, text: str) -> Part:
+    if isinstance(part, Text | Reasoning):
+        return altered(part, text=part.text + text)
+    return altered(part, raw=part.raw + text) if isinstance(part, ToolCall) else part

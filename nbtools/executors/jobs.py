@@ -60,14 +60,15 @@ class Job:
 
     def deliver(self, value: Any, error: BaseException | None) -> None:
         """Hand over how it ended; safe from every thread."""
-        self.post(self._settle, value, error)
+        self.post(self.settle, value, error)
 
     def post(self, fn: Callable[..., object], *args: object) -> None:
         """Call `fn` on the caller's loop, if that still runs."""
         with contextlib.suppress(RuntimeError):  # a closed loop awaits nothing any more
             self.loop.call_soon_threadsafe(fn, *args)
 
-    def _settle(self, value: Any, error: BaseException | None) -> None:
+    def settle(self, value: Any, error: BaseException | None) -> None:
+        """Hand over how it ended, on the caller's loop."""
         if self.future.done():
             if self.late is not None:
                 self.late(value, error)

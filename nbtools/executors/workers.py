@@ -9,15 +9,17 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+from collections import deque
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
+from weakref import WeakKeyDictionary
 
 from nbtools.executors.engines import THREADS
 from nbtools.executors.jobs import Job
 
 T = TypeVar("T")
-Inbox = SimpleQueue[tuple[Job, str]]
+Inbox: TypeAlias = "SimpleQueue[_Crew]"
 
 GRACE = 2.0
 """Seconds that an abandoned function has to end before it counts as running on."""
@@ -25,8 +27,12 @@ GRACE = 2.0
 IDLE = 10.0
 """Seconds that a thread without work waits for more."""
 
+PATIENCE = 0.001
+"""Seconds that a job may wait behind another one before it gets a thread of its own."""
+
 _abandoned: set[Job] = set()
 _idle: list[Inbox] = []
+_crews: WeakKeyDictionary[asyncio.AbstractEventLoop, _Crew] = WeakKeyDictionary()
 
 
 def abandoned() -> int:
@@ -63,7 +69,7 @@ async def in_worker(
     if not THREADS:
         job.deliver(*job.run())
         return await future
-    _hand_over(job, f"nbtools {name}".strip())
+    _crew(loop).take_on(job, f"nbtools {name}".strip())
     try:
         return await future
     finally:
@@ -73,32 +79,90 @@ async def in_worker(
                 loop.call_later(GRACE, lambda: job.over or left())
 
 
-def _hand_over(job: Job, name: str) -> None:
-    """Give a job to a thread that waits, or else to a new one."""
+def _crew(loop: asyncio.AbstractEventLoop) -> _Crew:
+    if loop not in _crews:
+        _crews[loop] = _Crew(loop)
+    return _crews[loop]
+
+
+class _Crew:
+    """The jobs of one loop that wait for a thread, and those that have ended.
+
+    To wake a thread and to be woken by it costs as much as a small tool. So a thread takes what
+    waits one after the other, and tells of all of it at once; what still waits after `PATIENCE`
+    gets threads of its own.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._waiting: deque[tuple[Job, str]] = deque()
+        self._ended: deque[tuple[Job, Any, BaseException | None]] = deque()
+        self._coming = False
+        """Whether a thread is on its way to what waits."""
+        self._watched = False
+        """Whether the loop will look after `PATIENCE` what has ended and what waits."""
+
+    def take_on(self, job: Job, name: str) -> None:
+        """Let a thread run a job; called on the loop."""
+        self._waiting.append((job, name))
+        if not self._watched:
+            self._watched = True
+            self._loop.call_later(PATIENCE, self._look)
+        if not self._coming:
+            self._coming = True
+            _wake(self)
+
+    def serve(self) -> None:
+        """Run what waits; called on a thread of its own."""
+        thread = threading.current_thread()
+        while self._waiting:
+            try:
+                job, thread.name = self._waiting.popleft()
+            except IndexError:  # another thread was quicker
+                break
+            self._coming = bool(self._waiting)
+            value, error = job.run()
+            _abandoned.discard(job)
+            self._ended.append((job, value, error))
+            if not (self._watched and self._waiting):
+                job.post(self._settle)
+            del job, value, error  # a thread that waits holds nothing of the user's
+
+    def _look(self) -> None:
+        self._watched = False
+        self._settle()
+        for _ in range(len(self._waiting)):
+            _wake(self)
+
+    def _settle(self) -> None:
+        while self._ended:
+            job, value, error = self._ended.popleft()
+            job.settle(value, error)
+
+
+def _wake(crew: _Crew) -> None:
+    """Let a thread that waits serve a crew, or else a new one."""
     try:
         inbox = _idle.pop()
     except IndexError:
         inbox = SimpleQueue()
         threading.Thread(target=_serve, args=(inbox,), daemon=True).start()
-    inbox.put((job, name))
+    inbox.put(crew)
 
 
 def _serve(inbox: Inbox) -> None:
-    thread = threading.current_thread()
     while True:
         try:
-            job, thread.name = inbox.get(timeout=IDLE)
+            crew = inbox.get(timeout=IDLE)
         except Empty:
             try:
                 _idle.remove(inbox)
-            except ValueError:  # a job is on its way
+            except ValueError:  # a crew is on its way
                 continue
             return
-        value, error = job.run()
+        crew.serve()
+        del crew
         _idle.append(inbox)
-        _abandoned.discard(job)
-        job.deliver(value, error)
-        del job, value, error  # a thread that waits holds nothing of the user's
 
 
 if hasattr(os, "register_at_fork"):  # a child has none of the threads
