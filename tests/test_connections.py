@@ -142,6 +142,6 @@ async def test_the_certificates_are_read_once_and_again_when_others_are_named(
         monkeypatch.setenv("SSL_CERT_FILE", named)
         for _ in range(3):
             provider = OpenAI("m", base_url="https://model.invalid/v1", api_key="")
-            await provider._clients.get()
+            await provider._clients._own()
             await provider.close()
     assert read == own
