@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import statistics
 import sys
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -79,6 +80,14 @@ def show(chat: Any) -> None:
     said = {"id": "view", "chat": state["chat"], "boot": state["boot"], "command": "view"}
     said_by_page = {"data": {"method": "custom", "content": said}}
     chat.comm.handle_msg({"content": said_by_page, "buffers": []})
+
+
+def wait_until_sent(chat: Any) -> None:
+    """Wait until the page has all that there is, on however busy a machine."""
+    while True:
+        time.sleep(0.15)
+        if not chat._bridge.dirty:
+            return
 
 
 class _RecordingComm(BaseComm):

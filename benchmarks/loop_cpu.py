@@ -14,15 +14,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bare_loop import BareLoop
-from common import Measure, Recorder, judge, median_ratio, show
+from common import Measure, Recorder, judge, median_ratio, show, wait_until_sent
 from model_server import arguments, serve, text
 
 import nbtools as nb
 from nbtools.executors import engine
 from nbtools.messages import Conversation, Message, Text, ToolCall
-
-FLUSHED = 0.15
-"""Seconds after which the last patch of an answer has gone out."""
 
 
 @dataclass(frozen=True)
@@ -134,13 +131,13 @@ class Contest:
         show(chat)
         if self._asking:
             chat.rules.allow("change")
-            time.sleep(FLUSHED)  # else its patch delays the first one of the answer
+            wait_until_sent(chat)  # else its patch delays the first one of the answer
         self.recorder.clear()
 
         def ask() -> str:
             turn = chat.send("Go on.")
             turn.rested.result()
-            time.sleep(FLUSHED)
+            wait_until_sent(chat)
             return turn.text
 
         cpu = self._timed(model, ask)

@@ -6,11 +6,11 @@ here are copied several times at every event of a chat.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
 from dataclasses import fields
 from functools import cache
 from typing import Any, TypeVar
+
+from nbtools.facts import KEPT
 
 Value = TypeVar("Value")
 
@@ -19,7 +19,7 @@ def altered(value: Value, /, **changes: Any) -> Value:
     """Copy a frozen value, with some fields changed.
 
     Args:
-        value: A frozen value with slots and without `__post_init__`, as those of a conversation.
+        value: A frozen value without slots and without `__post_init__`, as those of a conversation.
         changes: The new values, by the names of the fields.
 
     Returns:
@@ -29,17 +29,18 @@ def altered(value: Value, /, **changes: Any) -> Value:
         KeyError: There is no field with such a name.
     """
     kind: Any = type(value)
-    read, writers = _access(kind)
+    if not changes.keys() <= _names(kind):
+        raise KeyError(
+            f"{kind.__name__} has no field {next(iter(changes.keys() - _names(kind)))!r}."
+        )
     copy: Value = object.__new__(kind)
-    for write, field in zip(writers.values(), read(value), strict=True):
-        write(copy, field)
-    for name, field in changes.items():
-        writers[name](copy, field)
+    held = copy.__dict__
+    held.update(value.__dict__)
+    held.pop(KEPT, None)  # what follows from the value does not follow from its copy
+    held.update(changes)
     return copy
 
 
 @cache
-def _access(kind: type[Any]) -> tuple[Callable[[Any], tuple[Any, ...]], dict[str, Any]]:
-    """Give what reads all fields of a class at once, and what writes each of them."""
-    names = [field.name for field in fields(kind)]
-    return operator.attrgetter(*names), {name: vars(kind)[name].__set__ for name in names}
+def _names(kind: type[Any]) -> frozenset[str]:
+    return frozenset(field.name for field in fields(kind))

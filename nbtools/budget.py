@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 from nbtools.cost import prices
-from nbtools.facts import facts
+from nbtools.facts import facts, survey
 from nbtools.limits import Limits
 from nbtools.messages import ENDED_WELL, Conversation, Job, Limit, Message, ToolCall
 from nbtools.reducer import calls_of, is_question
@@ -40,13 +40,8 @@ def turn(conversation: Conversation) -> tuple[Message, ...]:
     That is what came since the last question; where a job's end made the model go on, it is what
     came since the question that started the job, without what other questions led to.
     """
-    tail = []
-    for message in reversed(conversation.messages):
-        if is_question(message):
-            break
-        tail.append(message)
-    since = tuple(reversed(tail))
-    return _rooted(conversation) if any(map(_asks, since)) else since
+    known = survey(conversation)
+    return _rooted(conversation) if known.asked else known.since
 
 
 def _rooted(conversation: Conversation) -> tuple[Message, ...]:
@@ -122,7 +117,7 @@ def tokens(messages: Sequence[Message]) -> int:
 
 def repeated(conversation: Conversation, call: ToolCall, digest: str, repeats: int) -> str:
     """Return the failure that this call has met `repeats` times in this turn, else ""."""
-    if not any(facts(message).failed for message in conversation.messages):
+    if not survey(conversation).failed:
         return ""
     errors = [
         known.error

@@ -1,4 +1,4 @@
-"""What is asked about a message again and again, worked out once for each.
+"""What is asked about a message or a conversation again and again, worked out once for each.
 
 Every event makes a new conversation, in which all messages but one are the same objects as before:
 what a question about the whole of it costs must not grow with their parts.
@@ -7,8 +7,12 @@ what a question about the whole of it costs must not grow with their parts.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from nbtools.messages import FINAL, Job, Limit, Message, Notice, ToolCall
+from nbtools.messages import FINAL, Conversation, Job, Limit, Message, Notice, ToolCall
+
+KEPT = " facts"
+"""Where a value keeps what was worked out about it: no name of a field has a space."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +35,40 @@ class Facts:
     """The job whose end it tells and wants an answer to, or ""."""
 
 
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What follows from a whole conversation."""
+
+    opened: tuple[tuple[Message, ToolCall], ...]
+    """Every call that is not final, with its message, in order."""
+    writing: bool
+    """Whether the model still writes a message."""
+    failed: bool
+    """Whether any call ended without a value."""
+    asked: bool
+    """Whether the end of a job made the model go on since the last question."""
+    last: Message | None
+    """The last reply or question, whatever notices and direct calls came after it."""
+    since: tuple[Message, ...]
+    """What came after the last question."""
+
+
 def facts(message: Message) -> Facts:
     """Give what follows from one message alone."""
-    try:
-        return message.facts  # type: ignore[no-any-return]
-    except AttributeError:
-        found = _find(message)
-        object.__setattr__(message, "facts", found)
-        return found
+    held: dict[str, Any] = message.__dict__
+    found: Facts | None = held.get(KEPT)
+    if found is None:
+        found = held[KEPT] = _find(message)
+    return found
+
+
+def survey(conversation: Conversation) -> Survey:
+    """Give what follows from a whole conversation."""
+    held: dict[str, Any] = conversation.__dict__
+    found: Survey | None = held.get(KEPT)
+    if found is None:
+        found = held[KEPT] = _survey(conversation)
+    return found
 
 
 def _find(message: Message) -> Facts:
@@ -55,3 +85,23 @@ def _find(message: Message) -> Facts:
         limit=next((note.limit for note in notices if note.limit), ""),
         about=next((note.about for note in notices if note.asks), ""),
     )
+
+
+def _survey(conversation: Conversation) -> Survey:
+    opened: list[tuple[Message, ToolCall]] = []
+    writing = failed = False
+    last: Message | None = None
+    first = 0
+    for place, message in enumerate(conversation.messages):
+        known: Facts = message.__dict__.get(KEPT) or facts(message)
+        if known.opened:
+            opened += [(message, call) for call in known.opened]
+        failed = failed or bool(known.failed)
+        if message.role == "assistant":
+            last = message
+            writing = writing or not message.finish
+        elif known.question:
+            last, first = message, place + 1
+    since = conversation.messages[first:]
+    asked = any(facts(message).about for message in since)
+    return Survey(tuple(opened), writing, failed, asked, last, since)

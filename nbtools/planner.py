@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 
 from nbtools import budget as spent
 from nbtools.budget import Budget
-from nbtools.facts import facts
+from nbtools.facts import survey
 from nbtools.messages import (
     ENDED_WELL,
     FINAL,
@@ -77,9 +78,9 @@ def next_steps(
     Returns:
         Steps that may all start at once; empty when the conversation rests.
     """
-    opened = _open(conversation)
-    calls = _call_steps(conversation, opened, budget)
-    if opened or conversation.error or any(map(is_open, conversation.messages)):
+    known = survey(conversation)
+    calls = _call_steps(conversation, known.opened, budget)
+    if known.opened or conversation.error or known.writing:
         return calls
     if not _needs_answer(conversation, auto_send=auto_send):
         return ()
@@ -94,9 +95,7 @@ def question(conversation: Conversation) -> tuple[Ask] | tuple[()]:
 
 def status(conversation: Conversation, budget: Budget, *, auto_send: bool = True) -> Status:
     """Say whether the conversation runs, waits, failed or is ready."""
-    if next_steps(conversation, budget, auto_send=auto_send) or any(
-        is_open(message) for message in conversation.messages
-    ):
+    if survey(conversation).writing or next_steps(conversation, budget, auto_send=auto_send):
         return "running"
     held = bool(unsent(conversation)) and not auto_send
     if open_calls(conversation) or (held and question(conversation)):
@@ -111,7 +110,7 @@ def is_open(message: Message) -> bool:
 
 def open_calls(conversation: Conversation) -> tuple[ToolCall, ...]:
     """Return every call that is not final, in order."""
-    return tuple(call for _, call in _open(conversation))
+    return tuple([call for _, call in survey(conversation).opened])
 
 
 def unsent(conversation: Conversation) -> tuple[ToolCall, ...]:
@@ -123,12 +122,8 @@ def unsent(conversation: Conversation) -> tuple[ToolCall, ...]:
     return calls if all(call.state in FINAL for call in calls) else ()
 
 
-def _open(conversation: Conversation) -> list[tuple[Message, ToolCall]]:
-    return [(message, call) for message in conversation.messages for call in facts(message).opened]
-
-
 def _call_steps(
-    conversation: Conversation, opened: list[tuple[Message, ToolCall]], budget: Budget
+    conversation: Conversation, opened: Sequence[tuple[Message, ToolCall]], budget: Budget
 ) -> tuple[Step, ...]:
     movable = [
         (message, call)
@@ -176,7 +171,7 @@ def _is_asked_by_program(conversation: Conversation) -> bool:
 
 def last_said(conversation: Conversation) -> Message | None:
     """Return the last reply or question, whatever notices and direct calls came after it."""
-    return next(filter(_says, reversed(conversation.messages)), None)
+    return survey(conversation).last
 
 
 def _says(message: Message) -> bool:

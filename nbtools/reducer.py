@@ -13,7 +13,7 @@ from typing import Any
 from nbtools import events as ev
 from nbtools.altered import altered
 from nbtools.errors import IllegalMove
-from nbtools.facts import facts
+from nbtools.facts import facts, survey
 from nbtools.frozen import freeze
 from nbtools.messages import (
     ENDED_WELL,
@@ -138,7 +138,7 @@ def _add_message(conversation: Conversation, event: ev.MessageAdded) -> Conversa
 
 
 def _start_message(conversation: Conversation, event: ev.MessageStarted) -> Conversation:
-    if any(_is_open(message) for message in conversation.messages):
+    if survey(conversation).writing:
         raise IllegalMove("A reply is open; end it before another one starts.")
     message = Message(id=event.message, role="assistant", model=event.model, time=event.time)
     return _add_message(conversation, ev.MessageAdded(message=message))
@@ -149,8 +149,10 @@ def _add_part(conversation: Conversation, event: ev.PartAdded) -> Conversation:
     message = conversation.messages[index]
     if not _is_open(message) and not isinstance(event.part, Notice | Job):
         raise IllegalMove(f"Message {message.id!r} is over; only a notice or a job may join it.")
-    if any(event.part.id in facts(known).ids for known in conversation.messages):
-        raise IllegalMove(f"There is a part {event.part.id!r} already.")
+    wanted = event.part.id
+    for known in conversation.messages:
+        if wanted in facts(known).ids:
+            raise IllegalMove(f"There is a part {wanted!r} already.")
     parts = (*message.parts, _frozen(event.part))
     return _set_message(conversation, index, altered(message, parts=parts))
 
@@ -320,7 +322,7 @@ def _change_job(conversation: Conversation, event: ev.JobChanged) -> Conversatio
 
 
 def _fail_request(conversation: Conversation, event: ev.RequestFailed) -> Conversation:
-    if any(_is_open(message) for message in conversation.messages):
+    if survey(conversation).writing:
         raise IllegalMove("A reply is open; end it before its request fails.")
     return altered(conversation, error=event.failure)
 
