@@ -156,6 +156,19 @@ describe("a table that is whole on its page", () => {
   });
 });
 
+describe("what only looks like a table", () => {
+  it.each([{ rows: [1] }, { columns: 1 }, { note: {} }, { whole: 1 }, { shape: "2 x 2" }])(
+    "is shown as text: %j",
+    async (wrong) => {
+      const display = { [TABLE]: { ...rows(0), ...wrong } as Json, "text/plain": "the text" };
+      const part = call({ state: "result", outcome: "ok", display });
+      const page = await show({ conversation: answering([part]) });
+      expect(page.find("table")).toBeNull();
+      expect(page.find(".output")?.textContent).toBe("the text");
+    },
+  );
+});
+
 describe("what is cut", () => {
   it("says of a text how much of it is there", async () => {
     const text = "x".repeat(65_500);

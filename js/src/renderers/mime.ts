@@ -85,12 +85,13 @@ function isPictureSource(value: MimeBundle[string] | undefined): boolean {
   return typeof value === "string" || (isRecord(value) && typeof value.asset === "string");
 }
 
-/** Says whether a value is a page of rows. */
+/** Says whether a value is a page of rows; what others made may be anything. */
 export function isTable(value: unknown): value is TablePage {
+  if (!isRecord(value)) return false;
+  const { columns, rows, shape = [], note = "", whole = "" } = value;
   return (
-    isRecord(value) &&
-    Array.isArray(value.columns) &&
-    Array.isArray(value.rows) &&
-    value.rows.every(Array.isArray)
+    [columns, rows, shape].every(Array.isArray) &&
+    (rows as unknown[]).every(Array.isArray) &&
+    [note, whole].every((words) => typeof words === "string")
   );
 }
