@@ -102,7 +102,8 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
     """Give the one server of the run: JupyterLab, Notebook 7 and the test page."""
-    with LabServer(tmp_path_factory.mktemp("lab") / "server", static=build_page()) as server:
+    folder = tmp_path_factory.mktemp("lab")
+    with LabServer(folder / "server", static=build_page(folder / "page")) as server:
         yield server
 
 

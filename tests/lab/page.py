@@ -16,28 +16,26 @@ from tests.lab.kernels import NEWEST
 from tests.lab.server import LabServer
 
 SOURCE = Path(__file__).resolve().parents[1] / "page"
-BUILD = SOURCE / "build"
 PACKAGES = SOURCE / "node_modules"
 
 
-def build_page() -> Path:
-    """Bundle the page unless that was done from these sources.
+def build_page(folder: Path) -> Path:
+    """Bundle the page.
+
+    Args:
+        folder: Where it shall lie.
 
     Returns:
-        The folder to serve; the page is index.html in it.
+        This folder, which is to be served; the page is index.html in it.
 
     Raises:
         FileNotFoundError: Its Node packages were not installed yet.
     """
     if not PACKAGES.is_dir():
         raise FileNotFoundError(f"{PACKAGES} is missing: run `scripts/test --prepare` once.")
-    built = BUILD / "index.html"
-    sources = [path for path in SOURCE.iterdir() if path.is_file()]
-    if not built.exists() or built.stat().st_mtime < max(path.stat().st_mtime for path in sources):
-        subprocess.run(["npm", "run", "--silent", "build"], cwd=SOURCE, check=True)
-        built.touch()
-    shutil.copyfile(_anywidget_front_end(), BUILD / "anywidget.js")
-    return BUILD
+    subprocess.run(["npm", "run", "--silent", "build", "--", folder], cwd=SOURCE, check=True)
+    shutil.copyfile(_anywidget_front_end(), folder / "anywidget.js")
+    return folder
 
 
 def _anywidget_front_end() -> Path:

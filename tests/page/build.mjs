@@ -1,10 +1,13 @@
-// Bundles the page into build/, which the test's Jupyter server then serves.
+// Bundles the page into the folder that is named, which the test's Jupyter server then serves.
 import { copyFile } from "node:fs/promises";
+import { join } from "node:path";
 import { build } from "esbuild";
+
+const FOLDER = process.argv[2];
 
 await build({
   entryPoints: ["page.js"],
-  outdir: "build",
+  outdir: FOLDER,
   bundle: true,
   format: "iife",
   logLevel: "warning",
@@ -23,4 +26,4 @@ await build({
     ".woff2": "dataurl",
   },
 });
-await copyFile("index.html", "build/index.html");
+await copyFile("index.html", join(FOLDER, "index.html"));
