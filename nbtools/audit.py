@@ -20,6 +20,7 @@ from nbtools import events as ev
 from nbtools.altered import altered
 from nbtools.checks import expect, function_or_none
 from nbtools.errors import InvalidArguments
+from nbtools.facts import facts
 from nbtools.failure import explain
 from nbtools.frozen import freeze, thaw
 from nbtools.jsontext import dumps
@@ -38,6 +39,8 @@ CONTENT = ("proposed", "args", "raw", "reason", "told", "error")
 
 MOVES = (ev.CallWaiting, ev.CallStarted, ev.CallEnded, ev.MessageAdded, ev.MessageEnded)
 """The events with which calls move on."""
+
+_OF_ONE = (ev.CallWaiting, ev.CallStarted, ev.CallEnded)
 
 WITHHELD = "(withheld: the redaction failed)"
 
@@ -159,7 +162,7 @@ def _span(begin: float | None, end: float | None) -> float | None:
 
 
 def _concerned(event: ev.Event, conversation: Conversation) -> Iterable[tuple[Message, ToolCall]]:
-    if isinstance(event, ev.CallWaiting | ev.CallStarted | ev.CallEnded):
+    if isinstance(event, _OF_ONE):
         yield from _found(conversation, event.call)
     elif isinstance(event, ev.MessageAdded):
         yield from ((event.message, call) for call in calls_of(event.message))
@@ -170,9 +173,8 @@ def _concerned(event: ev.Event, conversation: Conversation) -> Iterable[tuple[Me
 
 def _found(conversation: Conversation, call_id: str) -> Iterable[tuple[Message, ToolCall]]:
     for message in reversed(conversation.messages):
-        for call in calls_of(message):
-            if call.id == call_id:
-                return [(message, call)]
+        if call_id in facts(message).ids:
+            return [(message, call) for call in facts(message).calls if call.id == call_id]
     return []
 
 

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from contextvars import ContextVar
 from types import MappingProxyType
+
+from nbtools.within import Within
 
 _NONE: Mapping[object, str] = MappingProxyType({})
 _callers: ContextVar[Mapping[object, str]] = ContextVar("nbtools_callers", default=_NONE)
 
 
-@contextmanager
-def calling(chat: object, call_id: str) -> Iterator[None]:
+def calling(chat: object, call_id: str) -> Within[Mapping[object, str]]:
     """Let what runs meanwhile know that it is part of a call.
 
     Args:
         chat: Whose call; a tool of one chat may use another, whose tools are then part of both.
         call_id: The call.
     """
-    token = _callers.set({**_callers.get(), chat: call_id})
-    try:
-        yield
-    finally:
-        _callers.reset(token)
+    return Within(_callers, {**_callers.get(), chat: call_id})
 
 
 def caller(chat: object) -> str:

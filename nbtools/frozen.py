@@ -22,7 +22,7 @@ def freeze(value: Json) -> Json:
         An equal value; its dicts and lists, at every depth, raise `TypeError` when changed. A
         number that JSON cannot hold, such as a server's 1e999, becomes None.
     """
-    if isinstance(value, FrozenDict | FrozenList):
+    if type(value) in _AS_IT_IS:
         return value
     if isinstance(value, dict):
         return FrozenDict((key, freeze(item)) for key, item in value.items())
@@ -64,3 +64,7 @@ class FrozenList(list[Any]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return freeze, (thaw(self),)
+
+
+_AS_IT_IS = frozenset({str, int, bool, type(None), FrozenDict, FrozenList})
+"""Types of which nothing has to be frozen."""

@@ -31,6 +31,9 @@ waits for its next message, so that no delta waits twice."""
 
 Listener = Callable[[ev.Event, Conversation], object]
 
+_DELTAS = (ev.TextDelta, ev.ArgsDelta)
+_WRITTEN = (Text, Reasoning)
+
 Growing: TypeAlias = ev.PartAdded | ev.TextDelta | ev.ArgsDelta
 """What adds to a part that the model still writes."""
 
@@ -214,12 +217,12 @@ class Record:
 
 
 def _grows(event: ev.Event) -> TypeGuard[Growing]:
-    if isinstance(event, ev.PartAdded):
-        part = event.part
-        return isinstance(part, Text | Reasoning) or (
-            isinstance(part, ToolCall) and part.state == "streaming"
-        )
-    return isinstance(event, ev.TextDelta | ev.ArgsDelta)
+    if isinstance(event, _DELTAS):
+        return True
+    if not isinstance(event, ev.PartAdded):
+        return False
+    part = event.part
+    return part.state == "streaming" if isinstance(part, ToolCall) else isinstance(part, _WRITTEN)
 
 
 def _joined(growing: list[Growing]) -> Iterator[Growing]:
@@ -244,6 +247,6 @@ def _target(event: Growing) -> str:
 
 
 def _grown(part: Part, text: str) -> Part:
-    if isinstance(part, Text | Reasoning):
+    if isinstance(part, _WRITTEN):
         return altered(part, text=part.text + text)
     return altered(part, raw=part.raw + text) if isinstance(part, ToolCall) else part

@@ -8,7 +8,6 @@ starts itself, subprocesses, and what C code prints.
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
@@ -17,6 +16,7 @@ from typing import Any, Protocol
 from nbtools.display.mime import finish
 from nbtools.jsontext import clean_text
 from nbtools.messages import Json
+from nbtools.within import Within
 
 LIMIT = 65_536
 
@@ -50,29 +50,19 @@ class Collected:
 _sink: ContextVar[Sink | None] = ContextVar("nbtools_sink", default=None)
 
 
-@contextlib.contextmanager
-def capture(sink: Sink) -> Iterator[None]:
+def capture(sink: Sink) -> Within[Sink | None]:
     """Send to `sink` what the code inside prints, warns of and displays, and nowhere else.
 
     Args:
         sink: Is called on whatever thread the code runs.
     """
     _route()
-    token = _sink.set(sink)
-    try:
-        yield
-    finally:
-        _sink.reset(token)
+    return Within(_sink, sink)
 
 
-@contextlib.contextmanager
-def uncaptured() -> Iterator[None]:
+def uncaptured() -> Within[Sink | None]:
     """Let the code inside print and display where it would without any `capture`."""
-    token = _sink.set(None)
-    try:
-        yield
-    finally:
-        _sink.reset(token)
+    return Within(_sink, None)
 
 
 def current_sink() -> Sink | None:
