@@ -10,6 +10,7 @@ import sys
 import textwrap
 import threading
 import time
+import weakref
 
 import pytest
 
@@ -123,6 +124,33 @@ async def test_a_worker_runs_in_a_daemon_thread_with_the_callers_context():
 async def test_workers_run_at_the_same_time():
     both = threading.Barrier(2, timeout=5)
     assert sorted(await asyncio.gather(in_worker(both.wait), in_worker(both.wait))) == [0, 1]
+
+
+async def test_what_has_ended_waits_for_nothing_that_was_begun_after_it():
+    """Functions that are handed over together may share a thread; each is told of by itself."""
+    gate = threading.Event()
+    tasks = [asyncio.create_task(in_worker(work)) for work in (int, lambda: gate.wait(5), str)]
+    assert await asyncio.wait_for(tasks[0], 5) == 0
+    assert await asyncio.wait_for(tasks[2], 5) == ""
+    assert not tasks[1].done()
+    gate.set()
+    assert await tasks[1] is True
+
+
+async def test_many_that_wait_for_each_other_all_run():
+    every = threading.Barrier(12, timeout=10)
+    places = await asyncio.gather(*(in_worker(every.wait) for _ in range(12)))
+    assert sorted(places) == list(range(12))
+
+
+def test_a_loop_that_is_gone_is_not_kept_for_its_workers():
+    loop = asyncio.new_event_loop()
+    assert loop.run_until_complete(in_worker(lambda: 5)) == 5
+    loop.close()
+    gone = weakref.ref(loop)
+    del loop
+    gc.collect()
+    assert gone() is None
 
 
 async def test_what_a_worker_raises_is_raised_where_it_is_awaited():

@@ -324,7 +324,11 @@ async def test_a_job_that_ended_during_a_turn_asks_for_nothing_once_that_is_stop
     await until(page, lambda: jobs(page)[0].outcome)
     page.command(ending)
     await page.session.rest()
-    assert (page.session.conversation.status, len(model.requests), model.refused) == ("ready", 2, [])
+    assert (page.session.conversation.status, len(model.requests), model.refused) == (
+        "ready",
+        2,
+        [],
+    )
     assert [note.asks for note in notices(page)] == ([False] if ending == "stop" else [])
     await page.say("And?")
     told = "[Note from the program: job-1 (fit) is done." in str(model.requests[2].messages)

@@ -81,7 +81,7 @@ async def in_worker(
 
 def _crew(loop: asyncio.AbstractEventLoop) -> _Crew:
     if loop not in _crews:
-        _crews[loop] = _Crew(loop)
+        _crews[loop] = _Crew()
     return _crews[loop]
 
 
@@ -93,21 +93,21 @@ class _Crew:
     gets threads of its own.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+    def __init__(self) -> None:
         self._waiting: deque[tuple[Job, str]] = deque()
         self._ended: deque[tuple[Job, Any, BaseException | None]] = deque()
         self._coming = False
         """Whether a thread is on its way to what waits."""
-        self._watched = False
-        """Whether the loop will look after `PATIENCE` what has ended and what waits."""
+        self._watch: asyncio.TimerHandle | None = None
+        """Looks after `PATIENCE` what has ended and what waits."""
+        self._open = 0
 
     def take_on(self, job: Job, name: str) -> None:
-        """Let a thread run a job; called on the loop."""
+        """Let a thread run a job; called on the loop, which must not be kept here."""
+        self._open += 1
         self._waiting.append((job, name))
-        if not self._watched:
-            self._watched = True
-            self._loop.call_later(PATIENCE, self._look)
+        if self._watch is None:
+            self._watch = job.loop.call_later(PATIENCE, self._look)
         if not self._coming:
             self._coming = True
             _wake(self)
@@ -124,12 +124,12 @@ class _Crew:
             value, error = job.run()
             _abandoned.discard(job)
             self._ended.append((job, value, error))
-            if not (self._watched and self._waiting):
+            if not (self._watch and self._waiting):
                 job.post(self._settle)
             del job, value, error  # a thread that waits holds nothing of the user's
 
     def _look(self) -> None:
-        self._watched = False
+        self._watch = None  # first: who ends from here on tells of it
         self._settle()
         for _ in range(len(self._waiting)):
             _wake(self)
@@ -137,7 +137,11 @@ class _Crew:
     def _settle(self) -> None:
         while self._ended:
             job, value, error = self._ended.popleft()
+            self._open -= 1
             job.settle(value, error)
+        if not self._open and self._watch is not None:
+            self._watch.cancel()
+            self._watch = None
 
 
 def _wake(crew: _Crew) -> None:
