@@ -7,10 +7,10 @@ import datetime as dt
 import enum
 import functools
 import math
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, Self, TypedDict, Unpack
 
 import pytest
-from pydantic import BaseModel, Field, SecretStr
+from pydantic import AfterValidator, BaseModel, Field, PlainSerializer, SecretStr, field_serializer
 
 from nbtools.errors import InvalidArguments, ToolDefinitionError
 from nbtools.tools import Tool, ToolContext, collect, tool
@@ -43,12 +43,47 @@ class Renamed(BaseModel):
     kind: Annotated[str, Field(alias="class")]
 
 
+class Tree(TypedDict):
+    label: str
+    kids: NotRequired[list[Tree]]
+
+
+class Colour(enum.Enum):
+    RED = (255, 0, 0)
+
+
+class Quarter(enum.Enum):
+    FIRST = dt.date(2024, 1, 1)
+
+
+class Login(BaseModel):
+    password: SecretStr
+
+
+@dataclasses.dataclass
+class Ticket:
+    title: str
+    number: int = dataclasses.field(default=1, init=False)
+
+
+class Printed(BaseModel):
+    day: dt.date
+    size: int = Field(2, serialization_alias="width")
+
+    @field_serializer("day")
+    def as_printed(self, day: dt.date) -> str:
+        return f"{day:%d.%m.%Y}"
+
+
 class Tank:
     """A tank."""
 
     def level(self, hour: int) -> float:
         """Level at an hour."""
         return float(hour)
+
+    def merge(self, other: Self) -> Self:
+        return self
 
     @classmethod
     def sizes(cls) -> list[int]:
@@ -243,7 +278,19 @@ def test_each_parameter_has_its_own_text_in_every_style(text):
     assert described == {"a": "first, e.g. ratio: 1:2", "b": "second on two lines"}
 
 
-@pytest.mark.parametrize("text", [None, "", "  \n ", "Args:", "Parameters\n----------\n"])
+def test_a_docstring_may_begin_with_its_parameters_and_hold_what_no_utf_8_does():
+    def mix(a: int) -> int:
+        return a
+
+    mix.__doc__ = """Args:
+        a: first \ud800
+    """
+    made = tool(mix)
+    assert made.description == ""
+    assert made.parameters["properties"]["a"]["description"] == "first \ufffd"
+
+
+@pytest.mark.parametrize("text", [None, "", "  \n ", "Args:", "Parameters\n----------\n", 12])
 def test_an_odd_docstring_raises_nothing_and_says_nothing(text):
     """S-04: a docstring that is empty or only a heading."""
 
@@ -421,6 +468,12 @@ def test_a_default_that_json_cannot_hold_is_left_to_the_function():
         (type(len), "of parameter 'x' cannot be described"),
         (Annotated[str, Field(pattern="(?=a)")], "of parameter 'x' cannot be described"),
         (SecretStr, "parameter 'x' is a secret"),
+        (SecretStr | None, "parameter 'x' is a secret"),
+        (list[Login], "parameter 'x' is a secret"),
+        (type[int], "the type type of parameter 'x' cannot be described"),
+        (Colour, "<Colour.RED: (255, 0, 0)>, whose value is no text, number or None"),
+        (list[Quarter], "of parameter 'x' cannot be described to a model"),
+        (Unpack[Options], "of parameter 'x' cannot be resolved"),
     ],
 )
 def test_a_type_that_no_model_can_fill_is_refused_with_its_parameter(hint, text):
@@ -435,6 +488,77 @@ def test_a_type_that_no_model_can_fill_is_refused_with_its_parameter(hint, text)
 
 def pay(to: str, amount: int = 10) -> str:
     return f"{to}: {amount}"
+
+
+def test_a_method_that_takes_its_own_kind_is_refused():
+    with pytest.raises(ToolDefinitionError, match="the type Self of parameter 'other' cannot be"):
+        tool(Tank().merge)
+
+
+def test_a_typed_dict_may_contain_itself():
+    def count(tree: Tree) -> int:
+        return 1 + sum(map(count, tree.get("kids", [])))
+
+    made = tool(count)
+    assert made.parameters["$defs"]["Tree"]["required"] == ["label"]
+    assert run(made, tree={"label": "a", "kids": [{"label": "b"}]}) == 2
+
+
+def test_a_default_that_a_field_makes_is_made_for_each_call():
+    made_defaults: list[list[int]] = []
+
+    def fresh() -> list[int]:
+        made_defaults.append([len(made_defaults)])
+        return made_defaults[-1]
+
+    def take(x: list[int] = Field(default_factory=fresh)) -> list[int]:  # noqa: B008
+        return x
+
+    made = tool(take)
+    assert "required" not in made.parameters
+    first, second = made.check({}), made.check({})
+    assert first["x"] != second["x"]
+    assert made.bind(second) == second
+
+
+@pytest.mark.parametrize(
+    ("hint", "given", "value"),
+    [
+        (Ticket, {"title": "a"}, Ticket("a")),
+        (Printed, {"day": "2024-05-01", "size": 3}, Printed(day=dt.date(2024, 5, 1), size=3)),
+        (Annotated[float, PlainSerializer(lambda x: f"{x} EUR")], 2, 2.0),
+    ],
+)
+def test_what_writes_itself_in_a_form_that_it_does_not_read_is_shown_as_it_was_given(
+    hint, given, value
+):
+    def take(x: Any, n: int = 1) -> Any:
+        return x
+
+    take.__annotations__["x"] = hint
+    made = tool(take)
+    shown = made.check({"x": given})
+    assert shown == {"x": given, "n": 1}
+    assert made.bind(shown)["x"] == value
+
+
+def test_a_type_that_reads_what_it_made_as_something_else_is_never_run():
+    def move(path: Annotated[str, AfterValidator(lambda text: f"data/{text}")]) -> str:
+        return path
+
+    with pytest.raises(InvalidArguments) as caught:
+        tool(move).check({"path": "a"})
+    assert caught.value.field == "path"
+    assert "'path' is read as 'data/a', and that as 'data/data/a'" in str(caught.value)
+
+
+def test_equal_sets_may_be_written_in_another_order():
+    def take(x: set[int]) -> set[int]:
+        return x
+
+    made = tool(take)
+    for values in ([0, 8], [8, 0], [3, 11, 19, 27, 0], [27, 19, 11, 3]):
+        assert run(made, x=values) == set(values)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from nbtools.jsontext import dumps
 from nbtools.messages import Json
 from nbtools.plain import plain
 from nbtools.schema.misfit import Misfit
-from nbtools.schema.signature import Parameter, hidden_parameter, read_signature
+from nbtools.schema.signature import Parameter, hidden_parameter, is_plain, read_signature
 from nbtools.schema.variables import Variable, as_variable, named
 
 if TYPE_CHECKING:
@@ -56,6 +56,12 @@ class Described:
         self.variables: dict[str, Variable] = {
             str(self._model.model_fields[name].alias): each for name, each in self._stays.items()
         }
+        self._uncertain = {
+            name: str(self._model.model_fields[name].alias)
+            for name, each in self._shown.items()
+            if name not in self._stays and not is_plain(each.hint)
+        }
+        """Parameters whose types may read what they wrote in another way: outside names."""
         self._silent = {name for name in self._shown if self._is_silent(name)}
         self.parameters = self._schema()
 
@@ -72,12 +78,8 @@ class Described:
             InvalidArguments: They do not fit.
         """
         read = self._read(args)
-        unset = self._silent - read.model_fields_set
-        text = read.model_dump_json(
-            by_alias=True, round_trip=True, exclude=unset or None, warnings="none"
-        )
-        effective: dict[str, Json] = json.loads(text)
-        return effective
+        effective = self._written_back(read)
+        return self._readable(effective, read, args) if self._uncertain else effective
 
     def bind(self, args: Mapping[str, Json]) -> dict[str, object]:
         """Give the Python values for the function, by parameter name.
@@ -97,6 +99,36 @@ class Described:
             for name, each in self._shown.items()
             if name in read.model_fields_set
         }
+
+    def _written_back(self, read: BaseModel) -> dict[str, Json]:
+        unset = self._silent - read.model_fields_set
+        text = read.model_dump_json(
+            by_alias=True, round_trip=True, exclude=unset or None, warnings="none"
+        )
+        effective: dict[str, Json] = json.loads(text)
+        return effective
+
+    def _readable(
+        self, effective: dict[str, Json], read: BaseModel, args: Mapping[str, Json]
+    ) -> dict[str, Json]:
+        """Give what is read as the values that were read, for that is what will run."""
+        try:
+            again = self._read(effective)
+        except InvalidArguments:  # a type that writes what it does not read
+            given = {name: args[name] for name in self._uncertain.values() if name in args}
+            return {**effective, **json.loads(dumps(given))}
+        written = self._written_back(again)
+        for name, outside in self._uncertain.items():
+            before, after = effective.get(outside), written.get(outside)
+            # Equal sets may be written in another order.
+            if before != after and getattr(read, name) != getattr(again, name):
+                raise InvalidArguments(
+                    f"What {self._tool!r} would take cannot be shown: {outside!r} is read as "
+                    f"{before!r:.80}, and that as {after!r:.80}; its type has to leave alone what "
+                    "it made.",
+                    field=outside,
+                )
+        return effective
 
     def _read(self, args: Mapping[str, Json]) -> BaseModel:
         from pydantic import ValidationError  # noqa: PLC0415 - loaded with the first tool
@@ -169,9 +201,11 @@ class Described:
         """Find the parameter that pydantic does not take, one by one."""
         from pydantic import TypeAdapter  # noqa: PLC0415 - when a tool is made
 
+        from nbtools.schema.generator import Generator  # noqa: PLC0415 - imports pydantic
+
         for name, (hint, _) in fields.items():
             try:
-                TypeAdapter(hint).json_schema()
+                TypeAdapter(hint).json_schema(schema_generator=Generator)
             except Exception as own:  # noqa: BLE001 - whichever of its many errors
                 return self._refused(self._shown[name], own)
         return ToolDefinitionError(
@@ -193,8 +227,9 @@ class Described:
         field = self._model.model_fields[name]
         if field.is_required():
             return False
-        holder = self._model.model_construct(**{str(field.alias): field.default})
         try:
+            default = field.get_default(call_default_factory=True, validated_data={})
+            holder = self._model.model_construct(**{str(field.alias): default})
             text = holder.model_dump_json(include={name}, by_alias=True, warnings="error")
             self._model.model_validate_json(text)
         except ValidationError as problem:
@@ -214,6 +249,9 @@ class Described:
             fields = {name: (each.hint, None) for name, each in self._shown.items()}
             raise self._undescribed(fields, problem) from problem
         written: dict[str, Json] = json.loads(to_json(schema, inf_nan_mode="strings"))
+        if "$ref" in written:  # the arguments as a whole, as `Self` names them
+            fields = {name: (each.hint, None) for name, each in self._shown.items()}
+            raise self._undescribed(fields, TypeError("it contains the arguments themselves"))
         written.pop("title", None)
         written.setdefault("properties", {})
         for outside, variable in self.variables.items():
@@ -225,11 +263,24 @@ class Described:
 
     def _refuse_secrets(self, schema: Mapping[str, Json]) -> None:
         for name, each in schema["properties"].items():
-            if isinstance(each, dict) and each.get("writeOnly"):
+            if _holds_secret(each, schema.get("$defs", {})):
                 raise ToolDefinitionError(
                     f"Tool {self._tool!r}: parameter {name!r} is a secret; a model must not fill "
                     "it in. Take it from ToolContext."
                 )
+
+
+def _holds_secret(schema: Json, definitions: Mapping[str, Json]) -> bool:
+    if isinstance(schema, list):
+        return any(_holds_secret(each, definitions) for each in schema)
+    if not isinstance(schema, dict):
+        return False
+    name = str(schema.get("$ref", "")).rpartition("/")[2]
+    if name in definitions:
+        # Once is enough, and one that contains itself would never end.
+        left = {other: each for other, each in definitions.items() if other != name}
+        return _holds_secret(definitions[name], left)
+    return schema.get("writeOnly") is True or _holds_secret(list(schema.values()), definitions)
 
 
 def _first_line(problem: Exception) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from nbtools.jsontext import clean_text
 from nbtools.schema.signature import underlying
 
 _BARE_HEADING = re.compile(
@@ -39,16 +40,24 @@ def read_docstring(function: Callable[..., Any]) -> Docstring:
     text = underlying(function).__doc__
     if not text and not inspect.isroutine(function):
         text = type(function).__doc__
-    return _parse(inspect.cleandoc(text)) if text else Docstring()
+    if not text or not isinstance(text, str):
+        return Docstring()
+    return _parse(clean_text(text))
+
+
+def _begun(text: str) -> str:
+    """Let the first line count among the others, where it is a heading without a summary."""
+    first = text.partition("\n")[0].strip()
+    return f"\n{text}" if _BARE_HEADING.fullmatch(first) else text
 
 
 def _parse(text: str) -> Docstring:
     import docstring_parser  # noqa: PLC0415 - only when a tool is made
 
     try:
-        parsed = docstring_parser.parse(text)
+        parsed = docstring_parser.parse(_begun(text))
     except docstring_parser.ParseError:
-        return Docstring(text=text.strip())
+        return Docstring(text=inspect.cleandoc(text))
     description = _BARE_HEADING.sub("", (parsed.description or "").strip()).strip()
     parameters = {
         name.strip(): " ".join((each.description or "").split())

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import Field
 from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
 
 from nbtools.schema.signature import EMPTY, Parameter
 
@@ -25,6 +26,9 @@ def describe_field(parameter: Parameter, doc: str) -> tuple[Any, Any]:
     settings: dict[str, Any] = {"alias": _outside_name(parameter, own)}
     if doc and not any(each.description for each in own):
         settings["description"] = doc
+    factories = [each.default_factory for each in own if each.default_factory is not None]
+    if default is EMPTY and factories:
+        return hint, Field(default_factory=factories[-1], **settings)
     return hint, Field(... if default is EMPTY else default, **settings)
 
 
@@ -33,7 +37,7 @@ def _taken_apart(parameter: Parameter) -> tuple[Any, Any, list[FieldInfo]]:
     hint, default = parameter.hint, parameter.default
     if isinstance(default, FieldInfo):
         hint = typing.Annotated[hint, default]
-        default = EMPTY if default.is_required() else default.get_default(call_default_factory=True)
+        default = EMPTY if default.default is PydanticUndefined else default.default
     metadata = getattr(hint, "__metadata__", ())
     return hint, default, [each for each in metadata if isinstance(each, FieldInfo)]
 

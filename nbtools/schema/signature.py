@@ -117,6 +117,16 @@ def _refuse_unbound(
     )
 
 
+def is_plain(hint: Any) -> bool:
+    """Say whether a type is made of texts, numbers, booleans and None alone."""
+    parts = typing.get_args(hint)
+    if typing.get_origin(hint) is typing.Literal:
+        return all(type(each) in _PLAIN for each in parts)
+    if parts:
+        return typing.get_origin(hint) in _PLAIN_HOLDERS and all(map(is_plain, parts))
+    return hint in _PLAIN
+
+
 def hidden_parameter(found: tuple[Parameter, ...], context: type[Any], tool: str) -> str | None:
     """Find the parameter through which the program passes its own things.
 
@@ -151,6 +161,7 @@ class _Resolver:
         self._base = underlying(function)
         self._globals: dict[str, Any] = getattr(self._base, "__globals__", {})
         self.names = _enclosing(self._base) | _closure(self._base)
+        self._portable = _Portable(self.names)
 
     def __call__(self, found: inspect.Parameter) -> Parameter:
         return Parameter(
@@ -163,18 +174,19 @@ class _Resolver:
     def _hint(self, found: inspect.Parameter) -> Any:
         holder = types.SimpleNamespace(__annotations__={found.name: found.annotation})
         try:
-            hints = typing.get_type_hints(
-                holder, self._globals, self._visible(found), include_extras=True
+            hint = self._portable(
+                typing.get_type_hints(
+                    holder, self._globals, self._visible(found), include_extras=True
+                )[found.name]
             )
         except Exception as problem:
             raise ToolDefinitionError(
                 f"Tool {self._tool!r}: the type {found.annotation!r} of parameter {found.name!r} "
                 f"cannot be resolved ({problem}); it has to be defined where the function is."
             ) from problem
-        hint = hints[found.name]
         if found.default is None and hint is not Any:
             hint = typing.Optional[hint]  # noqa: UP045 - `|` does not take every kind of hint
-        return hint if sys.version_info >= (3, 12) else _portable(hint)
+        return hint
 
     def _visible(self, found: inspect.Parameter) -> dict[str, Any]:
         """Add the default's own class, which nothing else may name once its function has ended."""
@@ -212,29 +224,42 @@ def _closure(function: Callable[..., Any]) -> dict[str, Any]:
     return names
 
 
-def _portable(hint: Any) -> Any:
-    """Replace `typing.TypedDict` classes, which pydantic takes only from Python 3.12 on."""
-    if typing.is_typeddict(hint) and type(hint).__module__ == "typing":
-        return _portable_dict(hint)
-    args = typing.get_args(hint)
-    changed = tuple(_portable(each) for each in args)
-    if all(new is old for new, old in zip(changed, args, strict=True)):
-        return hint
-    origin = typing.get_origin(hint)
-    if origin is typing.Annotated:
-        return typing.Annotated[changed]
-    return typing.Union[changed] if origin in _UNIONS else origin[changed]  # noqa: UP007
+class _Portable:
+    """Replaces `typing.TypedDict` classes, which pydantic takes only from Python 3.12 on."""
+
+    def __init__(self, names: Mapping[str, Any]) -> None:
+        self._names = dict(names)
+        self._made: dict[Any, Any] = {}
+
+    def __call__(self, hint: Any) -> Any:
+        if sys.version_info >= (3, 12):
+            return hint
+        if typing.is_typeddict(hint) and type(hint).__module__ == "typing":
+            return self._made.get(hint) or self._copy(hint)
+        args = typing.get_args(hint)
+        changed = tuple(map(self, args))
+        if all(new is old for new, old in zip(changed, args, strict=True)):
+            return hint
+        origin = typing.get_origin(hint)
+        if origin is typing.Annotated:
+            return typing.Annotated[changed]
+        return typing.Union[changed] if origin in _UNIONS else origin[changed]  # noqa: UP007
+
+    def _copy(self, hint: Any) -> Any:
+        import typing_extensions as extensions  # noqa: PLC0415 - comes with pydantic
+
+        # Made before its fields, which may contain it.
+        made = self._made[hint] = extensions.TypedDict(hint.__name__, {})  # type: ignore[operator]
+        hints = typing.get_type_hints(hint, localns=self._names, include_extras=True)
+        for name, each in hints.items():
+            mark = typing.get_origin(each)
+            marked = mark in (typing.Required, typing.NotRequired)
+            needed = mark is typing.Required if marked else name in hint.__required_keys__
+            wrap = extensions.Required if needed else extensions.NotRequired
+            made.__annotations__[name] = wrap[self(typing.get_args(each)[0] if marked else each)]
+        return made
 
 
 _UNIONS = (typing.Union, types.UnionType)
-
-
-def _portable_dict(hint: Any) -> Any:
-    import typing_extensions as extensions  # noqa: PLC0415 - comes with pydantic
-
-    fields = {}
-    for name, each in typing.get_type_hints(hint, include_extras=True).items():
-        marked = typing.get_origin(each) in (typing.Required, typing.NotRequired)
-        wrap = extensions.Required if name in hint.__required_keys__ else extensions.NotRequired
-        fields[name] = each if marked else wrap[_portable(each)]
-    return extensions.TypedDict(hint.__name__, fields)  # type: ignore[operator]
+_PLAIN = (str, int, float, bool, types.NoneType)
+_PLAIN_HOLDERS = (*_UNIONS, list, dict)
