@@ -8,7 +8,6 @@ numbered patch. It reads the page's commands and answers each one once. It knows
 from __future__ import annotations
 
 import asyncio
-import base64
 import hashlib
 import logging
 from collections.abc import Callable, Mapping
@@ -20,7 +19,7 @@ from nbtools.allowing import allow
 from nbtools.choosing import Choosing
 from nbtools.codec import encode
 from nbtools.dispatch import dispatch, look_up
-from nbtools.display.mime import SEVERAL
+from nbtools.display.mime import SEVERAL, picture_bytes
 from nbtools.errors import (
     AlreadyDecided,
     ChatBusy,
@@ -217,12 +216,17 @@ class Bridge:
             written[SEVERAL] = [self._outsource(one) for one in several if isinstance(one, Mapping)]
         for mime, content in shown.items():
             if mime.startswith("image/") and isinstance(content, str) and len(content) > INLINE:
-                is_text = mime == "image/svg+xml"
-                data = content.encode() if is_text else base64.b64decode(content)
-                asset = hashlib.sha256(data).hexdigest()[:16]
-                self.register_asset(asset, mime, data)
-                written[mime] = {"asset": asset, "size": len(data)}
+                data = picture_bytes(mime, content)
+                if data is None:  # a file may say that anything is a picture
+                    del written[mime]
+                else:
+                    written[mime] = self._reference(mime, data)
         return written
+
+    def _reference(self, mime: str, data: bytes) -> Json:
+        asset = hashlib.sha256(data).hexdigest()[:16]
+        self.register_asset(asset, mime, data)
+        return {"asset": asset, "size": len(data)}
 
     # --- from the page ----------------------------------------------------------------------
 

@@ -83,14 +83,19 @@ async def run(
         if isinstance(cause, KeyboardInterrupt):
             return ended(call, "cancelled", "It was interrupted.")
         return raised(call, tool, cause)  # its own exit is a failure, and nobody's decision
-    except BrokenExecutor:
-        return ended(call, "interrupted", "The process that ran it died.")
     except BaseException as error:
         if is_cancelled():
             raise
+        if _died(tool, error):
+            return ended(call, "interrupted", "The process that ran it died.")
         if clock.expired():
             return ended(call, "timeout", f"It took over {tool.timeout:g} s.")
         return raised(call, tool, error)
+
+
+def _died(tool: Tool, error: BaseException) -> bool:
+    """Say whether what ran a tool died; an executor that its function uses is its own affair."""
+    return tool.executor is not None and isinstance(error, BrokenExecutor)
 
 
 async def _settled(
@@ -140,15 +145,16 @@ class _Run:
         for attempt in itertools.count(1):
             try:
                 return await self._once()
-            except BrokenExecutor:
-                if died or not self._tool.idempotent:
+            except Exception as error:
+                if _died(self._tool, error):
+                    if died or not self._tool.idempotent:
+                        raise
+                    died = True
+                    self._sink.progress(None, "Runs again: the process that ran it died.")
+                elif attempt > self._tool.retries or not isinstance(error, self._tool.retry_on):
                     raise
-                died = True
-                self._sink.progress(None, "Runs again: the process that ran it died.")
-            except self._tool.retry_on as error:
-                if attempt > self._tool.retries:
-                    raise
-                await self._wait(attempt, error)
+                else:
+                    await self._wait(attempt, error)
         raise AssertionError  # the loop has no end
 
     async def _wait(self, attempt: int, error: BaseException) -> None:

@@ -68,7 +68,7 @@ def trace(exception: BaseException) -> str:
         told = traceback.TracebackException.from_exception(exception)
         _drop_own_frames(told)
         text = "".join(told.format())
-    except Exception:  # noqa: BLE001 - the exception's own code raised
+    except BaseException:  # noqa: BLE001 - the exception's own code raised
         text = f"{type(exception).__name__} (its traceback cannot be shown)"
     return clean_text(text[-LONGEST_TRACE:])
 
@@ -90,7 +90,7 @@ def _named(
 def _message(exception: BaseException) -> str:
     try:
         return str(exception)
-    except Exception:  # noqa: BLE001 - the exception's own code raised
+    except BaseException:  # noqa: BLE001 - the exception's own code raised
         return ""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import os
 import time
 from collections.abc import Iterator, Mapping
@@ -88,14 +89,23 @@ def read(path: Path) -> Saved:
         ValueError: It is not such a file; the text says what is wrong in it.
     """
     try:
-        written = json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        text = path.read_text(encoding="utf-8")
+        written = json.loads(text, parse_constant=_finite, parse_float=_finite)
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path.name!r} is not a saved chat: {error}") from error
     if not isinstance(written, dict) or written.get("nbtools") != FORMAT:
         raise ValueError(f"{path.name!r} is not a saved chat of format {FORMAT}.")
     conversation = decode_conversation(written.get("conversation"))
     known = written.get("tools")
     return Saved(conversation=conversation, tools=known if isinstance(known, dict) else {})
+
+
+def _finite(text: str) -> float:
+    """Read a number; no page could read one that is infinite, or none at all."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text:.40} is no number of JSON.")
+    return number
 
 
 def settle(saved: Saved, fingerprints: Mapping[str, str]) -> Conversation:
@@ -151,14 +161,27 @@ def _settle_part(part: Part, same: set[str], *, readable: bool) -> Part:
         told = sentence("interrupted")
         over: dict[str, Any] = {"state": "error", "outcome": "interrupted", "progress": None}
         return replace(part, error=told, told=told, **over)
-    if not isinstance(part, ToolCall) or part.state in FINAL:
+    if isinstance(part, ToolCall | Job) and part.state in FINAL:
+        return _with_one_end(part)
+    if not isinstance(part, ToolCall):
         return part
     ends: Mapping[str, Outcome] = {"streaming": "incomplete", "running": "interrupted"}
     outcome = ends.get(part.state) if readable else "incomplete"
     if outcome is None and part.tool in same and part.waiting:
-        return part
+        return replace(part, outcome="")
     reason = "" if outcome else f"{part.tool!r} is not among the tools, or has changed."
     return _ended(part, outcome or "unknown", reason)
+
+
+def _with_one_end(part: ToolCall | Job) -> ToolCall | Job:
+    """Let the end of a call be one that there is, whatever a file says."""
+    outcome: Outcome = "ok" if part.state == "result" else part.outcome
+    if part.state == "error" and outcome in ("", "ok"):
+        outcome = "failed"
+    open_ended: dict[str, Any] = {"progress": None}
+    if isinstance(part, ToolCall):
+        open_ended |= {"waiting": "", "question": None}
+    return replace(part, outcome=outcome, **open_ended)
 
 
 def _ended(call: ToolCall, outcome: Outcome, reason: str) -> ToolCall:

@@ -812,6 +812,23 @@ async def test_an_on_act_that_raises_is_told_in_the_chat(comms: list[RecordingCo
     assert (await chat.send("Hi")).text == "Hi."
 
 
+async def test_an_on_act_may_be_async_and_may_even_exit(comms: list[RecordingComm]):
+    told = threading.Event()
+
+    async def on_act(_known: CallHandle, changes: Any) -> None:
+        raise SystemExit(changes["zoom"])
+
+    chat = chat_of(
+        [call("double", {"n": 2}, id="k-1")], "Four.", "Hi.", tools=[double], on_act=on_act
+    )
+    await chat.send("Go")
+    chat._session.subscribe(lambda *_: notices(chat) and told.set())
+    Front(chat).post("act", call="k-1", changes={"zoom": 2})
+    assert await asyncio.to_thread(told.wait, 10)
+    assert notices(chat) == ["on_act failed. SystemExit: 2"]
+    assert (await chat.send("Hi")).text == "Hi."
+
+
 async def test_closing_a_chat_closes_its_calls_and_its_comm(comms: list[RecordingComm]):
     chat = chat_of([call("wipe_cache", id="k-1")], tools=tools_that_ran([]))
     await chat.send("Wipe")

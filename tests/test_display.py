@@ -246,6 +246,41 @@ def test_what_is_too_large_is_left_out_and_named():
     assert shown == {"text/plain": "a map\n(text/html is too large to be shown.)"}
 
 
+@pytest.mark.parametrize(
+    ("content", "note"),
+    [
+        ("data:image/png;base64,AAAA", "no base64 text, which a picture has to be"),
+        ("A" * 5, "no base64 text, which a picture has to be"),
+        ({"a": 1}, "dict, which is no picture"),
+        ("A" * 12_000_000, "too large to be shown"),
+    ],
+)
+def test_what_is_no_picture_is_left_out_and_named(content, note):
+    shown = bundle(Chart({"image/png": content, "text/plain": "a map"}))
+    assert shown == {"text/plain": f"a map\n(image/png is {note}.)"}
+
+
+def test_bytes_are_base64_or_the_text_that_their_type_says():
+    drawing = {
+        "image/svg+xml": b"<svg/>",
+        "text/html": "<b>\u00fc</b>".encode(),
+        "image/png": memoryview(PNG),
+        "image/jpeg": None,
+        "text/plain": "a map",
+    }
+    assert bundle(Chart(drawing)) == {
+        "image/svg+xml": "<svg/>",
+        "text/html": "<b>\u00fc</b>",
+        "image/png": base64.b64encode(PNG).decode(),
+        "text/plain": "a map",
+    }
+
+
+def test_a_picture_as_text_may_have_lines():
+    lines = base64.encodebytes(PNG * 10).decode()
+    assert bundle(Chart({"image/png": lines, "text/plain": "a map"}))["image/png"] == lines
+
+
 def test_long_text_is_cut_in_its_middle():
     shown = bundle("a" * 500 + "b" * 500, limit=256)["text/plain"]
     assert len(shown) <= 256

@@ -267,6 +267,19 @@ async def test_an_idempotent_call_whose_process_died_runs_once_more():
     assert (page.calls[0].outcome, broken.tried) == ("interrupted", 2)
 
 
+async def test_an_executor_that_the_function_uses_itself_is_its_own_affair():
+    """R-03: what a tool raises is what its call says."""
+
+    def spread() -> None:
+        raise BrokenExecutor("My own workers died.")
+
+    page = await ran(nb.tool(spread, name="f", idempotent=True))
+    assert (page.calls[0].outcome, page.calls[0].error) == (
+        "failed",
+        "BrokenExecutor: My own workers died.",
+    )
+
+
 def test_what_cannot_leave_the_process_is_refused_when_the_tool_is_made():
     def look(ctx: nb.ToolContext[None]) -> None: ...
 

@@ -145,6 +145,31 @@ async def test_an_async_hook_runs_and_a_slow_one_holds_up_nothing():
     chat.close()
 
 
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_a_hook_that_exits_hears_on(is_async: bool):
+    chat = chat_with("One.", "Two.")
+    seen: list[str] = []
+
+    def leave(message: Message) -> None:
+        seen.append(message.role)
+        raise SystemExit(3)
+
+    async def leave_later(message: Message) -> None:
+        leave(message)
+
+    chat.on("message", leave_later if is_async else leave)
+    heard = Heard(chat, "error", "message")
+    await chat.send("Hello")
+    await chat.send("Hello again")
+    await heard.until(4)
+    texts = [text for message in chat.messages for text in notices(message)]
+    assert len(texts) == 1
+    assert texts[0].startswith("A hook of the kind 'message' failed. ")
+    assert "SystemExit" in texts[0]
+    assert seen == ["user", "assistant"] * 2
+    chat.close()
+
+
 async def test_a_hook_that_raises_is_shown_once_and_hears_on(caplog: pytest.LogCaptureFixture):
     chat = chat_with("One.", "Two.")
     seen: list[object] = []

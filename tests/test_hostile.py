@@ -74,6 +74,48 @@ async def test_a_tool_that_exits_has_failed_and_nobody_cancelled_it():
     assert chat.calls[0].told == "The tool failed: SystemExit: 3"
 
 
+class UnspeakableError(Exception):
+    def __str__(self) -> str:
+        raise SystemExit(3)
+
+
+async def test_an_exception_whose_own_code_exits_ends_its_call_alone():
+    """R-03: the kind of `__str__` that raises, at its worst."""
+
+    @nb.tool
+    def first() -> None:
+        """Fail."""
+        raise UnspeakableError
+
+    @nb.tool
+    async def second() -> None:
+        """Fail."""
+        raise ExceptionGroup("several", [UnspeakableError(), ValueError("no")])
+
+    chat = nb.Chat(Scripted([call("first"), call("second")], "Oh."), tools=[first, second])
+    assert (await chat.send("x")).text == "Oh."
+    assert [known.outcome for known in chat.calls] == ["failed", "failed"]
+    assert chat.calls[0].error == "UnspeakableError"
+    assert chat.calls[1].error.startswith("ExceptionGroup: several")
+    assert chat.calls[1].error.endswith("UnspeakableError; ValueError: no")
+
+
+async def test_a_picture_that_is_no_base64_is_left_out_and_the_page_goes_on():
+    """A page must never be sent what cannot be written: it would hear nothing more."""
+
+    @nb.tool
+    def draw() -> dict[str, object]:
+        """Draw."""
+        return {"image/png": "A" * 70_001, "text/plain": "a chart"}
+
+    page = Page(Scripted([call("draw")], "Done."), tools=[draw])
+    await page.say("x")
+    (card,) = page.shown["messages"][1]["parts"]
+    said = "a chart\n(image/png is no base64 text, which a picture has to be.)"
+    assert card["display"] == {"text/plain": said}
+    assert page.shown["messages"][2]["parts"][0]["text"] == "Done."
+
+
 async def test_half_a_surrogate_pair_stops_no_saving(tmp_path):
     file = tmp_path / "chat.json"
     chat = nb.Chat(Scripted("half \ud83d", "whole"), autosave=file)

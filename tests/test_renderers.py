@@ -76,6 +76,25 @@ def test_a_renderer_that_raises_is_an_error_with_its_name_and_text():
     assert draw(broken, CALL) == Drawing(bundle={"nbt/error": text, "text/plain": text}, error=text)
 
 
+class UnspeakableError(Exception):
+    def __str__(self) -> str:
+        raise SystemExit(3)
+
+
+@pytest.mark.parametrize(
+    "error", [SystemExit(3), KeyboardInterrupt(), GeneratorExit(), UnspeakableError()]
+)
+def test_a_renderer_that_tries_to_exit_is_an_error_too(error):
+    def leave(call):
+        raise error
+
+    drawing = draw(leave, CALL)
+    assert drawing.error.startswith(
+        f"The renderer {leave.__qualname__!r} raised {type(error).__name__}"
+    )
+    assert (drawing.bundle or {})["nbt/error"] == drawing.error
+
+
 # --- JavaScript -----------------------------------------------------------------------------------
 
 

@@ -192,6 +192,45 @@ def test_a_file_that_is_no_chat_is_refused_by_what_is_wrong(
         nb.Chat.load(path)
 
 
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e400"])
+def test_a_number_that_no_page_can_read_is_refused(tmp_path: Path, number: str):
+    path = tmp_path / "odd.json"
+    path.write_text(f'{{"nbtools": 1, "conversation": {{"messages": []}}, "saved": {number}}}')
+    with pytest.raises(ValueError, match=f"'odd.json' is not a saved chat: {number} is no number"):
+        nb.Chat.load(path)
+
+
+@pytest.mark.parametrize(
+    ("said", "read"),
+    [
+        ({"state": "error"}, ("error", "failed", "")),
+        ({"state": "error", "outcome": "ok"}, ("error", "failed", "")),
+        (
+            {"state": "error", "outcome": "declined", "waiting": "approval"},
+            ("error", "declined", ""),
+        ),
+        ({"state": "result", "outcome": "timeout"}, ("result", "ok", "")),
+        ({"state": "result"}, ("result", "ok", "")),
+        ({"state": "pending", "waiting": "approval", "outcome": "ok"}, ("pending", "", "approval")),
+    ],
+)
+async def test_a_call_that_ended_in_no_way_there_is_has_an_end(
+    tmp_path: Path, said: dict[str, str], read: tuple[str, str, str]
+):
+    """Histories that come from outside are repaired on load."""
+    path, ran = tmp_path / "chat.json", list[str]()
+    await waiting_chat(path, ran)
+    file = saved(path)
+    part = file["conversation"]["messages"][1]["parts"][1]
+    part.update({"waiting": "", **said})
+    path.write_text(json.dumps(file))
+    again = nb.Chat.load(path, model=Strict("So."), tools=tools_that_ran(ran))
+    known = again.calls["k-1"]
+    assert (known.state, known.outcome, known.waiting) == read
+    assert "wipe_cache" in again._static()["text/plain"]
+    again.to_html(tmp_path / "chat.html")
+
+
 async def test_bytes_in_a_result_are_saved_loaded_and_replayed(tmp_path: Path):
     """R-02: save the chat, load it, send another message."""
     path = tmp_path / "chat.json"

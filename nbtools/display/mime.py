@@ -21,6 +21,7 @@ PICTURE = 8_000_000
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 """Types of pictures that a model can be given, as they are or as another type."""
 
+_SVG = "image/svg+xml"
 _TYPE = re.compile(r"(text|image|audio|video|application|model)/[\w.+-]+")
 _VEGALITE = re.compile(r"application/vnd\.vegalite\.v6[.+]json")
 
@@ -77,34 +78,69 @@ def finish(shown: Mapping[str, object], *, limit: int) -> dict[str, Json]:
         limit: Characters of plain text and JSON; richer types may take `RICH` times that.
 
     Returns:
-        The bundle; what was too large is left out, which its text/plain says.
+        The bundle; what is too large or no picture is left out, which its text/plain says.
     """
     finished: dict[str, Json] = {}
-    dropped: list[str] = []
+    notes: list[str] = []
     for mime, data in shown.items():
-        content = _content(mime, data, limit)
-        if content is None:
-            dropped.append(mime)
-        else:
-            finished[_known_name(mime)] = content
-    if dropped:
-        note = f"({', '.join(dropped)} is too large to be shown.)"
-        finished["text/plain"] = f"{finished.get('text/plain', '')}\n{note}".strip()
+        if data is None:  # an object that has no such form may say so
+            continue
+        try:
+            finished[_known_name(mime)] = _content(mime, data, limit)
+        except _LeftOut as why:
+            notes.append(f"({mime} {why}.)")
+    if notes:
+        text = str(finished.get("text/plain", ""))
+        finished["text/plain"] = "\n".join([text, *notes]).strip()
     return finished
 
 
+def picture_bytes(mime: str, content: str) -> bytes | None:
+    """Give the content of a picture that a bundle holds as text; None where it is no base64."""
+    if mime == _SVG:
+        return clean_text(content).encode()
+    try:
+        return base64.b64decode("".join(content.split()), validate=True)
+    except ValueError:
+        return None
+
+
+class _LeftOut(Exception):  # noqa: N818 - says why, as the end of a sentence
+    """A form of a value cannot be shown."""
+
+
+def _expect_room(size: int, room: int) -> None:
+    if size > room:
+        raise _LeftOut("is too large to be shown")
+
+
 def _content(mime: str, data: object, limit: int) -> Json:
+    if isinstance(data, bytes | bytearray | memoryview):
+        if not (mime.startswith("text/") or mime == _SVG):
+            _expect_room(len(data), PICTURE)
+            return base64.b64encode(data).decode()
+        data = bytes(data).decode("utf-8", "replace")
     if mime == "text/plain":
         return cut(data if isinstance(data, str) else str(data), limit)
-    if isinstance(data, bytes):
-        return base64.b64encode(data).decode() if len(data) <= PICTURE else None
+    if mime.startswith("image/"):
+        return _picture(mime, data)
+    room = limit if mime == "application/json" and not isinstance(data, str) else limit * RICH
     if isinstance(data, str):
-        room = PICTURE * 4 // 3 + 4 if mime.startswith("image/") else limit * RICH
-        return clean_text(data) if len(data) <= room else None
-    room = limit if mime == "application/json" else limit * RICH
+        _expect_room(len(data), room)
+        return clean_text(data)
     # Half a chart is no chart: a little more than the room shows whether it was cut.
     content = plain(data, limit=2 * room, depth=100)
-    return content if len(dumps(content)) <= room else None
+    _expect_room(len(dumps(content)), room)
+    return content
+
+
+def _picture(mime: str, data: object) -> str:
+    if not isinstance(data, str):
+        raise _LeftOut(f"is {type(data).__name__}, which is no picture")
+    _expect_room(len(data), PICTURE * 4 // 3 + 4)
+    if picture_bytes(mime, data) is None:
+        raise _LeftOut("is no base64 text, which a picture has to be")
+    return clean_text(data)
 
 
 def _known_name(mime: str) -> str:

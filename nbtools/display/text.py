@@ -63,6 +63,6 @@ def raised(error: BaseException) -> str:
     """Say what an exception was, as the end of a sentence."""
     try:
         said = cut(str(error), 500)
-    except Exception:  # noqa: BLE001 - the exception's own code raised
+    except BaseException:  # noqa: BLE001 - the exception's own code raised
         said = ""
     return f"raised {type(error).__name__}: {said}".rstrip(": ")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from nbtools.checks import Check, expect, function_or_none
 from nbtools.errors import NbtoolsError
-from nbtools.executors import in_worker
+from nbtools.executors import in_worker, is_cancelled
 from nbtools.face.turns import CallHandle, all_calls
 from nbtools.failure import explain
 from nbtools.session import Session
@@ -39,6 +40,10 @@ def acting(session: Session, on_act: OnAct | None) -> Callable[[str, dict[str, A
 
 async def _tell(session: Session, on_act: OnAct, call: CallHandle, changes: dict[str, Any]) -> None:
     try:
-        await in_worker(lambda: on_act(call, changes), name="on_act")
-    except Exception as error:  # noqa: BLE001 - the user's code may raise anything
+        said = await in_worker(lambda: on_act(call, changes), name="on_act")
+        if inspect.isawaitable(said):
+            await said
+    except BaseException as error:
+        if is_cancelled():
+            raise
         session.notice(f"on_act failed. {explain(error)}", level="error")

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Literal, TypeAlias, get_args
 
 from nbtools import events as ev
-from nbtools.executors import in_worker
+from nbtools.executors import in_worker, is_cancelled
 from nbtools.face.turns import CallHandle
 from nbtools.failure import explain
 from nbtools.messages import ENDED_WELL, FINAL, Conversation, Message, Notice, ToolCall
@@ -182,11 +182,13 @@ class _Queue:
             said = await in_worker(lambda: self._hook(value), name=f"hook {self._kind}")
             if inspect.isawaitable(said):
                 await said
-        except Exception as error:  # noqa: BLE001 - the user's code may raise anything
+        except BaseException as error:
+            if is_cancelled():
+                raise
             _log.exception("A hook of the kind %r failed.", self._kind)
             self._show(error)
 
-    def _show(self, error: Exception) -> None:
+    def _show(self, error: BaseException) -> None:
         if not self._failed:
             self._failed = True
             text = f"A hook of the kind {self._kind!r} failed. {explain(error)}"

@@ -44,7 +44,7 @@ def draw(render: Callable[[ToolCall], object], call: ToolCall) -> Drawing:
             value = render(call)
             left_open = opened.collect(shown=value)
             shown = bundle(value) if value is not None else _last(said, left_open)
-    except Exception as error:  # noqa: BLE001 - the user's code may raise anything
+    except BaseException as error:  # noqa: BLE001 - the user's code may even try to exit
         text = f"The renderer {_name(render)!r} {raised(error)}"
         return Drawing(bundle={ERROR: text, "text/plain": text}, error=text)
     return Drawing(bundle=shown, source=value)
