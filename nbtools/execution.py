@@ -108,7 +108,7 @@ async def _settled(
     def write() -> ev.CallEnded:
         shown = [*sink.shown, *opened.collect(shown=value)]
         limits = settings.limits
-        veiled = settings.privacy.veiled(value, limits.rows, limits.columns)
+        veiled = settings.privacy.veiled(value, limits)
         return finished(call, veiled, limits, shown=shown)
 
     costs_nothing = type(value) in _PLAIN and not opened.used

@@ -32,6 +32,9 @@ from nbtools.reducer import calls_of
 OnTrim = Literal["drop"]
 """What becomes of the turns that a request has no room for: they are left out."""
 
+NOTE = "[Note from the program: "
+"""How text begins that neither a person nor a model wrote."""
+
 
 def prepare(conversation: Conversation) -> tuple[Message, ...]:
     """Write down what the next request holds.
@@ -167,7 +170,7 @@ def _user_parts(message: Message, conversation: Conversation) -> Iterable[Part]:
         if (isinstance(part, Text) and part.text.strip()) or isinstance(part, File):
             yield part
         elif isinstance(part, Notice) and part.told:
-            yield Text(id=part.id, text=f"[Note from the program: {part.told}]")
+            yield Text(id=part.id, text=f"{NOTE}{part.told}]")
             yield from _pictures_of_job(conversation, part.about)
 
 
@@ -206,4 +209,4 @@ def _note(call: ToolCall) -> str:
     what = "ran again" if call.again else "ran"
     args = call.raw if call.args is None else dumps(call.args)
     ended = call.told if call.state in FINAL else "It is not finished yet."
-    return f"[Note from the program: the user {what} the tool {call.tool!r} with {args}. {ended}]"
+    return f"{NOTE}the user {what} the tool {call.tool!r} with {args}. {ended}]"

@@ -30,7 +30,7 @@ import json
 import math
 import pathlib
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from enum import Enum
 from functools import singledispatch
@@ -66,9 +66,22 @@ def plain(value: object, *, limit: int = 65_536, depth: int = 20) -> Json:
     return plain_and_whole(value, limit=limit, depth=depth)[0]
 
 
-def plain_and_whole(value: object, *, limit: int = 65_536, depth: int = 20) -> tuple[Json, bool]:
-    """Turn any value into strict JSON as `plain` does, and say whether nothing was left out."""
-    walk = _Walk(max(limit, 256))
+def plain_and_whole(
+    value: object,
+    *,
+    limit: int = 65_536,
+    depth: int = 20,
+    instead: Callable[[object], object] | None = None,
+) -> tuple[Json, bool]:
+    """Turn any value into strict JSON as `plain` does, and say whether nothing was left out.
+
+    Args:
+        value: Anything.
+        limit: Characters of its text as JSON.
+        depth: How deep containers may be nested.
+        instead: Is asked about each thing in it, and gives what stands in its place.
+    """
+    walk = _Walk(max(limit, 256), instead)
     return walk.value(value, depth), walk.whole
 
 
@@ -88,14 +101,17 @@ _SETTLED: frozenset[type[Any]] = frozenset({type(None), bool, int, float, str, _
 class _Walk:
     """One pass over a value; `left` is what the JSON text may still cost, in characters."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, instead: Callable[[object], object] | None = None) -> None:
         self.left = limit
+        self.instead = instead
         self.path: set[int] = set()
         self.whole = True
 
     def value(self, value: object, depth: int) -> Json:
         before = self.left
         try:
+            if self.instead is not None:
+                value = self.instead(value)
             return self._settled(value, _settle(value), depth)
         except Exception as problem:  # noqa: BLE001 - the value's own code raised
             self.left = before

@@ -7,18 +7,22 @@ of the protected columns before each request.
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from nbtools.display.bundles import items_of
-from nbtools.display.frames import frame_of
-from nbtools.display.tables import tell_frame
+from nbtools.display.frames import frame_of, table_of
+from nbtools.display.tables import has_column, tell_frame
 from nbtools.errors import WithheldError
 from nbtools.frozen import freeze
+from nbtools.history import NOTE
 from nbtools.jsontext import dumps
-from nbtools.messages import Json, Message, Part, Reasoning, Request, Text, ToolCall
+from nbtools.limits import Limits
+from nbtools.messages import File, Json, Message, Part, Reasoning, Request, Text, ToolCall
+from nbtools.plain import plain, plain_and_whole
 from nbtools.scan import Needles
 from nbtools.tools import Result
 
@@ -30,8 +34,10 @@ MOST_VALUES = 100_000
 NOT_COVERED = (
     "parts of a value, and the same value spelt in another way (case, number or date format)",
     "values of fewer than 4 characters, and those beyond the first 100,000 different ones",
-    "files and pictures, the descriptions of tools, and material that only the provider can read",
+    "the contents of files and pictures",
+    "the descriptions of tools, and material that only the provider can read",
     "what can be concluded from other columns or from summaries",
+    "short values in columns that were renamed or spread over others",
 )
 """What looking for exact values does not find."""
 
@@ -85,29 +91,45 @@ class Privacy:
                 found[name] = min(policy, found.get(name, policy), key=_STRICTEST.index)
         return found
 
-    def veiled(self, value: object, rows: int, columns: int) -> object:
+    def veiled(self, value: object, limits: Limits) -> object:
         """Give a value whose face for the model keeps to the policies.
 
         Args:
-            value: What a tool returned: any table with a protected column gets another face.
-            rows: How many rows of a table the model is told.
-            columns: How many columns.
+            value: What a tool returned: any table with a protected column gets another face, also
+                within other data.
+            limits: How much the model is told.
         """
         faces = value if isinstance(value, Result) else Result(value)
         told = faces.value if faces.model is None else faces.model
-        veiled = self._veiled(told, rows, columns) if self.policies else told
+        veiled = self._veiled(told, limits) if self.policies else told
         return value if veiled is told else replace(faces, model=veiled)
 
-    def _veiled(self, told: object, rows: int, columns: int) -> object:
+    def _veiled(self, told: object, limits: Limits) -> object:
         """Describe a table with a protected column; each of them, where they are told one by one."""
         if items := items_of(told):
-            each = [self._veiled(item, rows, columns) for item in items]
+            each = [self._veiled(item, limits) for item in items]
             return told if all(map(operator.is_, each, items)) else each
-        frame = frame_of(told)
-        policies = self.columns
-        if frame is None or not policies.keys() & _names(frame):
-            return told
-        return tell_frame(frame, rows, columns, policies)
+        described = self._described(told, limits)
+        return self._veiled_within(told, limits) if described is told else described
+
+    def _veiled_within(self, told: object, limits: Limits) -> object:
+        """Describe the tables that stand in data, if there are any."""
+        found: list[object] = []
+
+        def instead(value: object) -> object:
+            described = self._described(value, limits)
+            if described is not value:
+                found.append(described)
+            return described
+
+        written, _ = plain_and_whole(told, limit=limits.told, instead=instead)
+        return written if found else told
+
+    def _described(self, value: object, limits: Limits) -> object:
+        policies, frame = self.columns, table_of(value)
+        if frame is None or not has_column(frame, policies):
+            return value
+        return tell_frame(frame, limits.rows, limits.columns, policies)
 
     def let_through(self, request: Request, tables: Mapping[str, object]) -> Request:
         """Look through a request before it is sent.
@@ -120,12 +142,22 @@ class Privacy:
             The request, with a note in the place of values that were withheld.
 
         Raises:
-            WithheldError: It holds values that nobody has decided about yet.
+            WithheldError: It holds values that nobody has decided about yet, or a table whose
+                columns are protected is none that policies can bind.
         """
+        self._expect_tables(tables)
         if found := self.findings(request, tables):
             self._asked = {value: each.column for each in found for value in each.values}
             raise _withheld(found)
         return _blank(request, Needles(self._blanked)) if self._blanked else request
+
+    def _expect_tables(self, tables: Mapping[str, object]) -> None:
+        """Send nothing where a name of a protected table means something else by now."""
+        for table in self.policies:
+            try:
+                expect_table(table, tables.get(table))
+            except ValueError as error:
+                raise WithheldError(f"The request was not sent: {error}") from None
 
     def findings(self, request: Request, tables: Mapping[str, object]) -> list[Finding]:
         """List the values in a request about which nobody has decided yet."""
@@ -158,8 +190,10 @@ def check_columns(table: str, columns: Mapping[str, object], value: object) -> N
     """Make sure that the columns of a policy are there, where the table is shared already.
 
     Raises:
-        ValueError: One is not; the text names it and those there are.
+        ValueError: One is not; the text names it and those there are. Or it is no table of pandas.
     """
+    if columns:
+        expect_table(table, value)
     frame = frame_of(value)
     if frame is None:
         return
@@ -167,6 +201,24 @@ def check_columns(table: str, columns: Mapping[str, object], value: object) -> N
     if missing:
         known = ", ".join(str(name) for name in frame.columns)
         raise ValueError(f"{table} has no column {missing[0]!r}; its columns are {known}.")
+
+
+def expect_table(name: str, value: object) -> None:
+    """Make sure that a value whose columns are protected is one that policies can bind.
+
+    Args:
+        name: What it is shared as.
+        value: The value; None where nothing is shared under this name.
+
+    Raises:
+        ValueError: It is no DataFrame or Series of pandas; the text names its type.
+    """
+    if value is not None and frame_of(value) is None:
+        kind = f"{type(value).__module__.partition('.')[0]}.{type(value).__name__}"
+        raise ValueError(
+            f"{name} is a {kind}; policies bind the columns of pandas.DataFrame and pandas.Series "
+            f"only. chat.protect({name}={{}}) ends the protection."
+        )
 
 
 def find(request: Request, needles: Needles) -> list[Finding]:
@@ -202,8 +254,27 @@ def _texts(frame: Any, column: str, most: int) -> list[str]:
     series = [frame.iloc[:, place] for place in places]
     if column in map(str, frame.index.names):
         series.append(frame.index.get_level_values(column).to_series())
-    texts = (str(value).strip() for each in series for value in each.dropna().unique())
-    return list(dict.fromkeys(texts))[: max(most, 0)]
+    texts = (text for each in series for value in _different(each) for text in _written(value))
+    return list(itertools.islice(dict.fromkeys(texts), max(most, 0)))
+
+
+def _different(series: Any) -> Iterable[object]:
+    known = series.dropna()
+    try:
+        return known.unique()  # type: ignore[no-any-return]
+    except TypeError:  # lists and the like
+        return known  # type: ignore[no-any-return]
+
+
+def _written(value: object) -> Iterator[str]:
+    """Give the ways in which Python and nbtools write a value: in words, as JSON, in CSV."""
+    text = str(value).strip()
+    yield text
+    if '"' in text:
+        yield text.replace('"', '""')
+    if not isinstance(value, str):
+        data = plain(value)
+        yield data if isinstance(data, str) else dumps(data)
 
 
 def _places(request: Request) -> Iterator[tuple[str, str]]:
@@ -217,8 +288,16 @@ def _part_places(message: Message, part: Part) -> Iterator[tuple[str, str]]:
     if isinstance(part, ToolCall):
         yield f"the arguments of {part.tool}", dumps(dict(part.args or {}))
         yield f"what {part.tool} returned", part.told
+    elif isinstance(part, File):
+        yield "the name of a file", part.name
     elif isinstance(part, Text | Reasoning):
-        yield ("your message" if message.role == "user" else "an answer"), part.text
+        yield _place_of(message, part.text), part.text
+
+
+def _place_of(message: Message, text: str) -> str:
+    if message.role == "assistant":
+        return "an answer"
+    return "a note from the program" if text.startswith(NOTE) else "your message"
 
 
 def _blank(request: Request, needles: Needles) -> Request:
@@ -232,6 +311,8 @@ def _blank(request: Request, needles: Needles) -> Request:
 def _blank_part(part: Part, blank: Callable[[str], str]) -> Part:
     if isinstance(part, Text):
         return replace(part, text=blank(part.text))
+    if isinstance(part, File):
+        return replace(part, name=blank(part.name))
     if isinstance(part, Reasoning) and part.sealed is None:
         return replace(part, text=blank(part.text))
     if isinstance(part, ToolCall):

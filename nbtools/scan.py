@@ -15,7 +15,7 @@ from nbtools.jsontext import dumps
 SHORTEST = 4
 """Characters; what is shorter stands in every text."""
 
-_BEGINNING = re.compile(r"(?<!\w)(?=\w)|(?=[^\w\s])")
+_BEGINNING = re.compile(r"(?<![^\W_])(?=[^\W_])|(?=[^\w\s]|_)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +76,5 @@ def _is_whole(text: str, end: int) -> bool:
     """Say whether no word goes on at this place."""
     if end >= len(text):
         return True
-    return not (_is_word(text[end - 1]) and _is_word(text[end]))
-
-
-def _is_word(character: str) -> bool:
-    return character.isalnum() or character == "_"
+    # As names of files join words, "_" is a bound too.
+    return not (text[end - 1].isalnum() and text[end].isalnum())

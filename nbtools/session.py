@@ -135,7 +135,7 @@ class Session(Decisions):
         else:
             settings = self.settings
             limits = settings.limits
-            veiled = settings.privacy.veiled(value, limits.rows, limits.columns)
+            veiled = settings.privacy.veiled(value, limits)
             end = finished(call, veiled, limits)
             self.emit(kept(end, call, value, settings.variables, settings.tools))
         self.advance()

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import nbtools as nb
+from nbtools.display import look
 from nbtools.errors import WithheldError
-from nbtools.messages import Message, Request, Text, ToolCall
+from nbtools.messages import File, Message, Request, Text, ToolCall
 from nbtools.privacy import Privacy
 from nbtools.scan import Needles
 from nbtools.testing import call
@@ -37,7 +40,7 @@ PEOPLE = pd.DataFrame(
 def told(value: object, **columns: Any) -> str:
     privacy = Privacy()
     privacy.protect("people", columns)
-    veiled = privacy.veiled(value, 10, 50)
+    veiled = privacy.veiled(value, nb.Limits())
     assert isinstance(veiled, nb.Result)
     return str(veiled.model)
 
@@ -74,12 +77,70 @@ def test_a_policy_binds_every_table_that_has_such_a_column() -> None:
     assert PEOPLE["email"][0] == "ada@example.org"
 
 
+@dataclasses.dataclass
+class Report:
+    title: str
+    table: object
+
+
+AGES = pd.DataFrame({"name": ["Ada", "Ben", "Cleo"], "age": [31, 42, 53], "tall": [1, 0, 1]})
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"top": AGES},
+        [AGES, AGES],
+        (AGES["age"], 1),
+        {"deep": [{"deeper": AGES["age"]}]},
+        Report("Ages", AGES),
+        AGES.iloc[0],
+        AGES.T,
+        pd.concat({"first": AGES.iloc[0]}),
+        AGES.set_index("age").index,
+        AGES.groupby("name").agg({"age": ["max"]}),
+        AGES.groupby("name"),
+        AGES.describe().T,
+        AGES.pivot_table(index="name", columns="age", values="tall"),
+        AGES.pivot_table(index="name", columns=["age", "tall"], values="tall"),
+    ],
+)
+@pytest.mark.parametrize("policy", ["drop", "mask", "aggregate"])
+def test_no_value_of_a_protected_column_is_told_in_whatever_shape_it_comes(
+    value: object, policy: str
+) -> None:
+    """Not within other data, not as a row, not as a label: too short for the scan to find."""
+    privacy = Privacy()
+    privacy.protect("people", {"age": policy})  # type: ignore[dict-item]
+    veiled = privacy.veiled(value, nb.Limits())
+    assert isinstance(veiled, nb.Result)
+    text = look(veiled.model, nb.Limits()).told
+    assert not any(number in text for number in ("31", "42", "53"))
+    assert policy != "drop" or "age" not in text
+
+
+def test_a_row_that_is_dropped_is_not_mentioned() -> None:
+    row = AGES.iloc[0]
+    assert told(row, age="drop") == (
+        "A table of 2 rows and 1 column.\nColumns: 0 (object)\n,0\nname,Ada\ntall,1\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "index", [pd.date_range("2020", periods=3), pd.interval_range(0, 3), [1, "a", None]]
+)
+def test_rows_of_any_index_are_told_beside_a_masked_column(index: Any) -> None:
+    text = told(AGES.set_index(pd.Index(index)), age="mask")
+    assert "Ada,•••,1" in text
+    assert "Cleo,•••,1" in text
+
+
 @pytest.mark.parametrize("value", [3, "ada@example.org", PEOPLE[["name"]], {"email": "a"}])
 def test_other_values_have_their_own_face(value: object) -> None:
     """Text is looked through when it goes out, not when it is told."""
     privacy = Privacy()
     privacy.protect("people", {"email": "mask"})
-    assert privacy.veiled(value, 10, 50) is value
+    assert privacy.veiled(value, nb.Limits()) is value
 
 
 def test_the_strictest_policy_holds_where_tables_share_a_name() -> None:
@@ -132,6 +193,7 @@ NEEDLES = Needles(
         ('{"name":"O\\"Neil"}', ['O"Neil']),
         ('O"Neil', ['O"Neil']),
         ("call +49 17", ["+49 17"]),
+        ("mail_ada@example.org_2.csv", ["ada@example.org"]),
         ("ADA@EXAMPLE.ORG", []),
         ("", []),
     ],
@@ -271,6 +333,60 @@ async def test_everything_that_goes_out_is_looked_through() -> None:
     assert isinstance(known, ToolCall)
     assert known.args == {"to": ["[withheld: people.email]"], "ssn": "[withheld: people.ssn]"}
     assert "emil@" not in json.dumps([repr(through)])
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (pd.Timestamp("1990-05-01"), '{"born":"1990-05-01T00:00:00"}'),
+        (pd.Timestamp("1990-05-01"), "KeyError: Timestamp('1990-05-01 00:00:00')"),
+        ('the "Duke" of York', 'name\n"the ""Duke"" of York"\n'),
+        (["red", "blue"], "found ['red', 'blue']"),
+        (["red", "blue"], 'found ["red","blue"]'),
+        (True, "said True"),
+    ],
+)
+def test_a_value_is_found_as_python_and_as_nbtools_write_it(value: object, said: str) -> None:
+    privacy = Privacy()
+    privacy.protect("people", {"secret": "mask"})
+    question = Request(
+        messages=[Message(id="u", role="user", parts=(Text(id="t", text=said),))], tools=[]
+    )
+    tables = {"people": pd.DataFrame({"secret": pd.Series([value])})}
+    assert [each.place for each in privacy.findings(question, tables)] == ["your message"]
+
+
+async def test_the_name_of_a_file_and_the_words_of_a_job_are_looked_through() -> None:
+    """Each is said where it stands, and goes out with a note in its place."""
+    page = protected("Nice.")
+    page.session.send([File(id="f", mime="text/csv", name="ada@example.org.csv", data="YQ==")])
+    await page.session.rest()
+    assert "1 of people.email in the name of a file" in page.shown["error"]["text"]
+    page.command("resend")
+    await page.session.rest()
+    assert "[withheld: people.email].csv" in sent(page)
+    assert "ada@" not in sent(page)
+    await page.say("/find_email name=Ben")
+    await page.say("And?")
+    assert "1 of people.email in a note from the program" in page.shown["error"]["text"]
+
+
+async def test_a_table_that_no_policy_can_bind_is_not_protected_in_vain() -> None:
+    """Whether it is shared before or after, or a name comes to mean it later."""
+    chat = nb.Chat(nb.Demo(pace=0))
+    chat.share(ages=np.array([31, 42]))
+    with pytest.raises(ValueError, match=r"ages is a numpy\.ndarray; policies bind the columns of"):
+        chat.protect(ages={"age": "mask"})
+    chat.protect(people={"age": "mask"})
+    with pytest.raises(ValueError, match=r"people is a numpy\.ndarray; .* ends the protection\."):
+        chat.share(people=np.array([31]))
+    assert list(chat.shared) == ["ages"]
+    chat.close()
+    page = protected("Never.")
+    page.session.settings.variables.share((), {"people": np.array([31])})
+    await page.say("Hi")
+    assert "The request was not sent: people is a numpy.ndarray" in page.shown["error"]["text"]
+    assert sent(page) == "[]"
 
 
 async def test_on_the_wire_a_withheld_value_is_in_no_byte(serve: Serve) -> None:

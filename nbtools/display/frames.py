@@ -16,6 +16,16 @@ def frame_of(value: object) -> Any:
     return value if isinstance(value, pandas.DataFrame) else None
 
 
+def table_of(value: object) -> Any:
+    """Give the frame that a value is, or is a view of: one of `frame_of`, an index, a grouping."""
+    frame = frame_of(value)
+    if frame is not None or type(value).__module__.partition(".")[0] != "pandas":
+        return frame
+    if hasattr(value, "to_frame"):
+        return value.to_frame(index=False)
+    return frame_of(getattr(value, "obj", None))
+
+
 def size(rows: int, columns: int) -> str:
     """Give the size of a table in words."""
     return f"{count(rows, 'row')} and {count(columns, 'column')}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nbtools.face.turns import Turn
-from nbtools.privacy import ColumnPolicy, check_columns
+from nbtools.privacy import ColumnPolicy, check_columns, expect_table
 from nbtools.report import ContextReport
 from nbtools.session import Session
 
@@ -24,9 +24,19 @@ class Sharing:
             patterns: Of names of the notebook's own variables, such as "sales_*"; what fits is
                 looked up when a call runs, and names with a leading underscore never fit.
             values: Objects by the name that the model may use.
+
+        Raises:
+            ValueError: Columns of one are protected that no policy can bind: it is no table of
+                pandas.
         """
-        variables = self._session.settings.variables
-        self._session.engine.do(lambda: variables.share(patterns, values))
+        settings = self._session.settings
+
+        def share() -> None:
+            for name in settings.privacy.policies.keys() & values.keys():
+                expect_table(name, values[name])
+            settings.variables.share(patterns, values)
+
+        self._session.engine.do(share)
 
     def unshare(self, *names: str) -> None:
         """Take shared names or patterns back.
@@ -54,7 +64,8 @@ class Sharing:
                 (its name and type) or "aggregate" (a summary too); {} ends the protection.
 
         Raises:
-            ValueError: There is no such policy, or no such column in a table that is shared.
+            ValueError: There is no such policy, or no such column in a table that is shared, or
+                what is shared is no table of pandas.
         """
         settings = self._session.settings
 
