@@ -157,6 +157,22 @@ async def test_a_stream_of_a_busy_chat_raises_at_once():
     await turn
 
 
+def test_a_stream_whose_loop_has_gone_says_nothing(caplog: pytest.LogCaptureFixture):
+    gate = threading.Event()
+    chat = chat_of([say("Hel"), hold(gate), say("lo.")])
+
+    stream = chat.stream("Hi")
+
+    async def listen() -> None:
+        await anext(stream)
+
+    asyncio.run(listen())
+    gate.set()
+    chat._session.engine.submit(chat._session.rest()).result(20)
+    assert (chat.status, caplog.records) == ("ready", [])
+    assert [part.text for part in chat.messages[1].parts if isinstance(part, Text)] == ["Hello."]
+
+
 async def test_a_message_may_hold_texts_and_files(tmp_path: Path):
     picture = tmp_path / "cat.png"
     picture.write_bytes(b"\x89PNG")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from typing import TypedDict, Unpack
@@ -149,7 +150,8 @@ class Talking:
         queue: asyncio.Queue[events.Event | None] = asyncio.Queue()
 
         def put(event: events.Event | None, _: object = None) -> None:
-            loop.call_soon_threadsafe(queue.put_nowait, event)
+            with contextlib.suppress(RuntimeError):  # whoever left the stream has closed the loop
+                loop.call_soon_threadsafe(queue.put_nowait, event)
 
         end = self._session.engine.do(lambda: self._session.subscribe(put))
         try:
