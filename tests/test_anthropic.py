@@ -304,6 +304,16 @@ def test_what_the_provider_failed_to_run_says_why():
     assert (call.state, call.outcome, call.error) == ("error", "failed", "max_uses_exceeded")
 
 
+@pytest.mark.parametrize("deep", ["[" * 800 + "]" * 800, '{"a":' * 800 + "1" + "}" * 800])
+def test_a_result_nested_beyond_all_measure_is_no_trouble(deep: str):
+    found = {**FOUND, "content": "DEEP"}
+    body = stream(*block(0, found)).replace('"DEEP"', deep)
+    (event,) = events_of(body)
+    assert isinstance(event, ModelPart)
+    assert isinstance(event.part, ToolCall)
+    assert event.part.state == "result"
+
+
 @pytest.mark.parametrize("size", [None, 1])
 def test_no_odd_block_raises(size: int | None):
     odd: list[dict[str, Any]] = [

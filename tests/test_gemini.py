@@ -157,6 +157,19 @@ def test_a_piece_without_a_readable_place_is_passed_over():
     assert calls_of(body) == [("f", {"ports": []})]
 
 
+def test_a_piece_whose_place_is_too_deep_is_passed_over():
+    pieces = [{"jsonPath": "$" + ".a" * 5_000, "stringValue": "A"}]
+    body = answer(chunk({"functionCall": {"name": "f", "partialArgs": pieces}}, finish="STOP"))
+    assert calls_of(body) == [("f", {})]
+
+
+@pytest.mark.parametrize(("args", "read"), [(json.dumps(ARO), ARO), ([1], [1]), (7, 7)])
+def test_arguments_that_are_no_object_are_never_taken_for_none(args: Any, read: Any):
+    """W-03: what cannot be meant is told to the model, and no call runs without its arguments."""
+    body = answer(chunk({"functionCall": {"name": "f", "args": args}}, finish="STOP"))
+    assert calls_of(body) == [("f", read)]
+
+
 @pytest.mark.parametrize(
     ("word", "finish"),
     [
@@ -213,6 +226,13 @@ def test_only_the_first_candidate_is_read():
     other = {"candidates": [{"index": 1, "content": {"parts": [{"text": "no"}]}}]}
     body = answer(other, chunk({"text": "yes"}, finish="STOP"))
     assert events_of(Decoder(), body)[0] == ModelText("yes")
+
+
+def test_the_first_candidate_is_read_wherever_it_stands():
+    first = {"index": 0, "content": {"parts": [{"text": "yes"}]}, "finishReason": "STOP"}
+    second = {"index": 1, "content": {"parts": [{"text": "no"}]}}
+    body = answer({"candidates": [second, first]})
+    assert events_of(Decoder(), body) == [ModelText("yes"), ModelFinish("stop", "STOP")]
 
 
 def test_sources_and_searches_are_shown_after_the_text():

@@ -15,6 +15,7 @@ WIRE = "anthropic"
 """The name of the wire in sealed material."""
 
 _LOCKED = frozenset({"encrypted_content", "encrypted_index", "encrypted_stdout", "signature"})
+_DEEPEST = 25
 _COUNTS = {
     "input": "input_tokens",
     "output": "output_tokens",
@@ -110,11 +111,14 @@ def _problem(result: Mapping[str, Any]) -> str:
     return ""
 
 
-def _readable(value: Json) -> Json:
-    """Leave out what only the provider can read."""
+def _readable(value: Json, depth: int = _DEEPEST) -> Json:
+    """Leave out what only the provider can read, and what is nested too deep to be shown."""
     if isinstance(value, dict):
-        return {k: _readable(each) for k, each in value.items() if k not in _LOCKED}
-    return [_readable(each) for each in value] if isinstance(value, list) else value
+        kept = {k: each for k, each in value.items() if k not in _LOCKED} if depth else {}
+        return {k: _readable(each, depth - 1) for k, each in kept.items()}
+    if isinstance(value, list):
+        return [_readable(each, depth - 1) for each in value] if depth else []
+    return value
 
 
 def _object(value: object) -> dict[str, Json]:

@@ -19,6 +19,8 @@ from nbtools.providers.fields import listed, word
 
 _STEP = re.compile(r"""\.([^.\[]+)|\[(\d+)\]|\['([^']*)'\]|\["([^"]*)"\]""")
 _VALUES = ("stringValue", "numberValue", "boolValue")
+_DEEPEST = 100
+"""Steps of a path; what is nested deeper is no argument of a tool."""
 
 
 class Calls:
@@ -34,6 +36,7 @@ class Calls:
         self._names = names
         self._key: WholeCall | None = None
         self._args: dict[str, Json] = {}
+        self._text = ""
         self.any = False
         """Whether there has been any."""
 
@@ -53,6 +56,8 @@ class Calls:
         args = call.get("args")
         if type(args) is dict:
             self._args |= args
+        elif args is not None:
+            self._text = args if type(args) is str else json.dumps(args, ensure_ascii=False)
         for piece in listed(call, "partialArgs"):
             self._args = _placed(self._args, piece)
         if not call.get("willContinue"):
@@ -61,14 +66,14 @@ class Calls:
     def close(self, into: list[ModelEvent]) -> None:
         """Give the arguments of the call that is open, if one is."""
         if self._key is not None:
-            text = json.dumps(self._args, ensure_ascii=False)
+            text = self._text or json.dumps(self._args, ensure_ascii=False)
             into.append(ModelArgs(self._key, text))
             self._key = None
 
     def _begin(self, name: str, given: str, signature: str, into: list[ModelEvent]) -> None:
         self.close(into)
         self.any = True
-        self._key, self._args = WholeCall(), {}
+        self._key, self._args, self._text = WholeCall(), {}, ""
         sealed = {"wire": self._wire, "id": given, "signature": signature}
         kept = {field: value for field, value in sealed.items() if value}
         into.append(ModelCall(self._key, given, self._names.get(name, name), kept))
@@ -78,7 +83,7 @@ def _placed(args: dict[str, Json], piece: object) -> dict[str, Json]:
     """Put one piece in its place; what has no readable place is passed over."""
     path = word(piece, "jsonPath")
     steps = [int(index) if index else a or b or c for a, index, b, c in _STEP.findall(path)]
-    if not steps or type(piece) is not dict:
+    if not 0 < len(steps) <= _DEEPEST or type(piece) is not dict:
         return args
     value = next((piece[field] for field in _VALUES if field in piece), None)
     placed = _with(args, steps, value)

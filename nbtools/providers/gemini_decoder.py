@@ -183,7 +183,7 @@ _ANSWERING = frozenset({"candidates", "promptFeedback", "usageMetadata"})
 
 def _first(candidates: list[Any]) -> dict[str, Any] | None:
     """Give the first candidate, if this chunk has a piece of it."""
-    for candidate in candidates[:1]:
+    for candidate in candidates:
         if type(candidate) is dict and not inner(candidate, "index"):
             return candidate
     return None
