@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -12,6 +12,7 @@ import ipywidgets
 import traitlets
 
 from nbtools import events
+from nbtools.display.mime import apart
 
 
 class Runtime(ipywidgets.Widget):  # type: ignore[misc] # ipywidgets has no types
@@ -70,13 +71,25 @@ def free_reply_route(comm: Any) -> None:
 def free_children(event: events.Event, _: object = None) -> None:
     """Free the routes of every widget that a tool or a renderer put on a card."""
     shown = getattr(event, "display", None) or getattr(event, "drawn", None) or {}
-    view = shown.get("application/vnd.jupyter.widget-view+json")
-    if not isinstance(view, Mapping):
-        return
+    views = [one.get("application/vnd.jupyter.widget-view+json") for one in apart(shown)]
+    models = [view.get("model_id") for view in views if isinstance(view, Mapping)]
     known = ipywidgets.widgets.widget._instances  # noqa: SLF001 - the registry has no public name
-    root = known.get(view.get("model_id"))
-    below = [root] if root is not None else []
+    below = [known[model] for model in models if model in known]
+    seen: set[int] = set()
     while below:
         child = below.pop()
-        free_reply_route(child.comm)
-        below += getattr(child, "children", ())
+        if id(child) not in seen:
+            seen.add(id(child))
+            free_reply_route(child.comm)
+            below += [each for name in child.keys for each in _widgets_in(getattr(child, name))]
+
+
+def _widgets_in(value: object) -> Iterator[Any]:
+    """Give the widgets that a trait holds, alone or within a container."""
+    if isinstance(value, ipywidgets.Widget):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from _widgets_in(list(value.values()))
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _widgets_in(each)

@@ -10,7 +10,9 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import ipywidgets
 import pytest
+import traitlets
 
 import nbtools as nb
 from nbtools.errors import OverloadedError
@@ -826,6 +828,38 @@ async def test_an_on_act_that_raises_is_told_in_the_chat(comms: list[RecordingCo
     assert await asyncio.to_thread(told.wait, 10)
     assert notices(chat) == ["on_act failed. ValueError: no zoom"]
     assert (await chat.send("Hi")).text == "Hi."
+
+
+class Framed(ipywidgets.DOMWidget):
+    """Holds widgets in traits of its own, as maps and grids do; one of them holds it, too."""
+
+    inner = traitlets.Instance(ipywidgets.Widget).tag(sync=True, **ipywidgets.widget_serialization)
+    layers = traitlets.Dict().tag(sync=True, **ipywidgets.widget_serialization)
+    children = traitlets.List(["no widget"]).tag(sync=True)
+
+
+@pytest.mark.parametrize("several", [False, True])
+async def test_clicks_come_in_from_every_widget_of_a_card(
+    comms: list[RecordingComm], several: bool
+):
+    made: list[Any] = []
+
+    @nb.tool
+    def show() -> Any:
+        """Show."""
+        button, field = ipywidgets.Button(), ipywidgets.Text()
+        framed = Framed(inner=button, layers={"all": [field]})
+        box = ipywidgets.VBox([framed])
+        framed.layers = {"all": [field], "around": [box]}
+        made.extend([button, field, framed, box])
+        for widget in made:
+            widget.comm._reply_subshell_for = "main"
+        return [b"\x89PNG\r\n\x1a\n" + bytes(20), box] if several else box
+
+    chat = chat_of([call("show", id="k-1")], "Here.", tools=[show])
+    await chat.send("Show")
+    assert chat.calls["k-1"].outcome == "ok"
+    assert [widget.comm._reply_subshell_for for widget in made] == [None] * 4
 
 
 async def test_an_on_act_may_be_async_and_may_even_exit(comms: list[RecordingComm]):
