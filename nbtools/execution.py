@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from nbtools import events as ev
 from nbtools.display import Figures, bundle, capture, figures, together
 from nbtools.endings import ended, finished, kept, raised
+from nbtools.errors import ToolError
 from nbtools.executors import (
     Ended,
     Errand,
@@ -151,7 +152,7 @@ class _Run:
                         raise
                     died = True
                     self._sink.progress(None, "Runs again: the process that ran it died.")
-                elif attempt > self._tool.retries or not isinstance(error, self._tool.retry_on):
+                elif attempt > self._tool.retries or not _may_help(self._tool, error):
                     raise
                 else:
                     await self._wait(attempt, error)
@@ -231,6 +232,12 @@ class _Run:
         timeout = self._tool.timeout
         if not text and timeout is not None:  # waiting for the main thread is not tool time
             self._clock.reschedule(asyncio.get_running_loop().time() + timeout)
+
+
+def _may_help(tool: Tool, error: BaseException) -> bool:
+    """Say whether another try may help, unless the function itself says that none does."""
+    final = isinstance(error, ToolError) and error.retryable is False
+    return isinstance(error, tool.retry_on) and not final
 
 
 async def _handle(handler: Handler, call: ToolCall, context: ToolContext[Any]) -> object:

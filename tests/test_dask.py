@@ -91,6 +91,40 @@ async def test_what_it_raises_fails_the_call_as_everywhere(dask: Dask):
     assert (page.calls[0].outcome, page.calls[0].told) == ("failed", "It diverged.")
 
 
+async def test_a_function_that_wants_to_exit_fails_and_its_worker_lives(dask: Dask):
+    @nb.tool(executor=dask)
+    def fit() -> None:
+        """Fit."""
+        raise SystemExit(2)
+
+    page = Page(Strict([call("fit", {})], "So."), [fit])
+    await page.say("Fit")
+    assert (page.calls[0].outcome, page.calls[0].error) == ("failed", "SystemExit: 2")
+
+
+async def test_what_runs_when_its_cluster_is_gone_is_interrupted(tmp_path: Path):
+    """What it had done is not known."""
+    from distributed import LocalCluster
+
+    made = await asyncio.to_thread(
+        LocalCluster, n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
+    )
+
+    @nb.tool(executor=Dask(made.scheduler_address))
+    def fit(ctx: nb.ToolContext[None]) -> None:
+        """Fit until the cluster goes."""
+        Path(tmp_path, "begun").touch()
+        while not ctx.cancelled:
+            time.sleep(0.05)
+
+    page = Page(Strict([call("fit", {})], "So."), [fit])
+    page.command("send", text="Fit")
+    await until(Path(tmp_path, "begun").exists)
+    await asyncio.to_thread(made.close)
+    await page.session.rest()
+    assert page.calls[0].outcome == "interrupted", page.calls[0].error
+
+
 async def test_a_cancelled_function_hears_of_it(dask: Dask, tmp_path: Path):
     @nb.tool(executor=dask, background=True)
     def fit(ctx: nb.ToolContext[None]) -> None:

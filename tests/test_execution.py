@@ -9,6 +9,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -123,6 +124,20 @@ async def test_what_a_process_raises_still_says_whether_it_is_worth_repeating():
         raise nb.ToolError("Closed.", retryable=False)
 
     assert (await ran(fetch)).calls[0].told == "Closed. Do not repeat this call."
+
+
+@pytest.mark.parametrize(("retryable", "tries"), [(True, 3), (None, 3), (False, 1)])
+async def test_what_must_not_be_repeated_is_not_tried_again(retryable: bool | None, tries: int):
+    begun: list[None] = []
+
+    @nb.tool(retries=2, retry_on=(nb.ToolError,), backoff=0)
+    async def fetch() -> None:
+        """Fetch."""
+        begun.append(None)
+        raise nb.ToolError("Closed.", retryable=retryable)
+
+    assert (await ran(fetch)).calls[0].outcome == "failed"
+    assert len(begun) == tries
 
 
 @pytest.mark.parametrize(
@@ -372,3 +387,36 @@ async def test_what_a_process_raises_fails_the_call_as_everywhere():
 
     page = await ran(work)
     assert (page.calls[0].outcome, page.calls[0].told) == ("failed", "Closed.")
+
+
+class TwoWordsError(Exception):
+    """Cannot be unpickled: its arguments are not those it is made of."""
+
+    def __init__(self, one: str, other: str) -> None:
+        super().__init__(f"{one} {other}")
+
+
+async def test_what_cannot_come_back_from_a_process_is_told_by_its_name_and_message():
+    @nb.tool(executor="process")
+    def work() -> None:
+        """Work."""
+        raise TwoWordsError("too", "late")
+
+    page = await ran(work)
+    assert (page.calls[0].outcome, page.calls[0].error) == ("failed", "TwoWordsError: too late")
+
+
+async def test_a_class_of_a_cell_is_tried_again_after_a_process_has_raised_it(tmp_path: Path):
+    class BusyError(Exception):
+        """Made where it is used, as in a cell."""
+
+    @nb.tool(executor="process", retries=1, retry_on=(BusyError,), backoff=0)
+    def work() -> int:
+        """Work."""
+        Path(tmp_path, str(len(list(tmp_path.iterdir())))).touch()
+        if len(list(tmp_path.iterdir())) == 1:
+            raise BusyError
+        return 2
+
+    page = await ran(work)
+    assert (page.calls[0].outcome, page.calls[0].value) == ("ok", 2), page.calls[0].error

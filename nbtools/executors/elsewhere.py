@@ -86,7 +86,7 @@ async def in_process(fn: Callable[[], T]) -> T:
     """
     executor = _idle.pop() if _idle else _new_process()
     try:
-        return await _result(executor.submit(fn))
+        return await _result(executor.submit(_sendable(fn)))
     except asyncio.CancelledError:
         executor.shutdown(wait=False, kill_workers=True)
         executor = None
@@ -97,6 +97,28 @@ async def in_process(fn: Callable[[], T]) -> T:
     finally:
         if executor is not None:
             _idle.append(executor)
+
+
+def _sendable(fn: Callable[[], T]) -> Callable[[], T]:
+    """Let what a function raises come back, whatever it is.
+
+    An exception that cannot be unpickled would pass for the death of its process.
+    """
+
+    # Within a function, so that it is sent whole: the process has no need of this package.
+    def run() -> T:
+        try:
+            return fn()
+        except Exception as error:
+            import cloudpickle  # noqa: PLC0415 - comes with loky
+
+            try:
+                cloudpickle.loads(cloudpickle.dumps(error))
+            except Exception:  # noqa: BLE001 - its own code raised
+                raise type(type(error).__name__, (Exception,), {})(str(error)) from None
+            raise
+
+    return run
 
 
 async def _result(future: Future[T]) -> T:

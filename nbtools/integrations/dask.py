@@ -17,7 +17,7 @@ from collections.abc import Callable
 from concurrent.futures import BrokenExecutor
 from typing import TYPE_CHECKING, Any
 
-from nbtools.executors import Errand, Made, Remote, in_worker
+from nbtools.executors import Ended, Errand, Made, Remote, in_worker
 from nbtools.tools import ToolContext
 
 if TYPE_CHECKING:
@@ -139,10 +139,11 @@ class _Trip:
     def value(self) -> Any:
         """Fetch what it returned, or raise what it raised."""
         from distributed import KilledWorker  # noqa: PLC0415 - an extra
+        from distributed.client import FutureCancelledError  # noqa: PLC0415 - an extra
 
         try:
             return self._future.result()
-        except (KilledWorker, TicketUsedError) as error:
+        except (KilledWorker, TicketUsedError, FutureCancelledError) as error:
             raise BrokenExecutor(str(error)) from error
 
     def cancel(self) -> None:
@@ -198,7 +199,10 @@ def _run(order: dict[str, Any]) -> Any:
         return context if value is Made.CONTEXT else value
 
     named = {name: made(value) for name, value in order["named"].items()}
-    return order["function"](*map(made, order["positional"]), **named)
+    try:
+        return order["function"](*map(made, order["positional"]), **named)
+    except (KeyboardInterrupt, SystemExit) as error:
+        raise Ended(error) from error  # as it is, it would end the worker and all that runs there
 
 
 def _take_ticket(name: str) -> None:
