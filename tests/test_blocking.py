@@ -9,9 +9,11 @@ import threading
 
 import pytest
 
+import nbtools as nb
 from nbtools.blocking import ask_person, run_blocking
 from nbtools.errors import NbtoolsError
 from nbtools.executors import MainQueue, engine, in_worker, on_main_thread
+from nbtools.testing import call
 from tests.lab.kernel import Kernel
 
 
@@ -57,6 +59,19 @@ def test_the_main_thread_serves_its_functions_while_it_blocks():
     jobs = MainQueue()
     future = engine().submit(jobs.run(on_main_thread))
     assert run_blocking(future, main_queue=jobs) is True
+
+
+def test_a_tool_on_the_main_thread_is_ended_when_its_time_is_up():
+    @nb.tool(thread="main", timeout=0.1)
+    def spin() -> None:
+        """Never return."""
+        while True:
+            pass
+
+    chat = nb.Chat(nb.Scripted([call("spin", {})], "It hangs."), tools=[spin])
+    turn = chat.ask("Spin")
+    assert (turn.calls[0].outcome, turn.text) == ("timeout", "It hangs.")
+    chat.close()
 
 
 def test_an_asynchronous_function_for_the_main_thread_runs_while_a_script_blocks():
