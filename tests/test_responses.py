@@ -142,6 +142,55 @@ def test_a_missing_place_means_the_item_that_is_open():
     assert calls_of(body) == [("call-1", "tide_at", ARO), ("call-2", "tide_at", "{}")]
 
 
+@pytest.mark.parametrize("place", [{}, {"output_index": 0}])
+def test_parallel_calls_that_are_interleaved_without_a_place_are_told_apart_by_id(place: Body):
+    """W-04: no call is run with the arguments of another, or with none."""
+    begun = [added(0, function_call(call, "")) for call in ("call-1", "call-2")]
+    pieces = [("fc-call-2", '{"port":'), ("fc-call-1", "{}"), ("fc-call-2", '"Aro"}')]
+    grown = [delta("function_call_arguments", 0, text, item_id=name) for name, text in pieces]
+    closed = [done(0, function_call("call-1", "{}")), done(0, function_call("call-2", ARO))]
+    bare = [{k: v for k, v in each.items() if k != "output_index"} | place for each in begun]
+    bare += [{k: v for k, v in each.items() if k != "output_index"} | place for each in grown]
+    bare += [{k: v for k, v in each.items() if k != "output_index"} | place for each in closed]
+    body = stream(*bare, ended())
+    assert calls_of(body) == [("call-1", "tide_at", "{}"), ("call-2", "tide_at", ARO)]
+
+
+def test_arguments_that_come_only_when_they_are_whole_are_read():
+    whole = {"type": "response.function_call_arguments.done", "output_index": 0, "arguments": ARO}
+    body = stream(added(0, function_call("call-1", "")), whole, ended())
+    assert calls_of(body) == [("call-1", "tide_at", ARO)]
+    body = stream(*called(0, "call-1", ARO)[:-1], whole, *called(0, "call-1", ARO)[-1:], ended())
+    assert calls_of(body) == [("call-1", "tide_at", ARO)]
+
+
+def test_what_the_stream_left_out_is_read_from_the_end():
+    """No call is run without arguments that the server gave, and none is passed over."""
+    output = [text_item("Hi there"), function_call(), function_call("call-2", "{}")]
+    body = stream(
+        delta("output_text", 0, "Hi "), added(1, function_call("call-1", "")), ended(output=output)
+    )
+    answer = decode("openai-responses", 200, {}, body.encode())
+    assert answer["text"] == "Hi there"
+    assert calls_of(body) == [("call-1", "tide_at", ARO), ("call-2", "tide_at", "{}")]
+
+
+def test_what_the_end_repeats_is_read_once():
+    repeated = [text_item("Hi", id="other"), function_call(id="another"), thought("rs-9", "Hm.")]
+    body = stream(
+        added(0, thought("rs-1")),
+        delta("reasoning_summary_text", 0, "Hm.", summary_index=0),
+        done(0, thought("rs-1", "Hm.")),
+        delta("output_text", 1, "Hi"),
+        done(1, text_item("Hi")),
+        *called(2, "call-1", ARO),
+        ended(output=repeated),
+    )
+    answer = decode("openai-responses", 200, {}, body.encode())
+    assert (answer["text"], answer["reasoning"]) == ("Hi", "Hm.")
+    assert calls_of(body) == [("call-1", "tide_at", ARO)]
+
+
 def test_arguments_that_only_the_whole_item_has_are_made_up_for():
     body = stream(added(0, function_call("call-1", "")), done(0, function_call()), ended())
     assert calls_of(body) == [("call-1", "tide_at", ARO)]
@@ -182,7 +231,7 @@ def test_text_and_calls_come_in_the_order_of_the_stream():
             ended("incomplete", incomplete_details={"reason": "content_filter"}),
             ModelFinish("filter", "incomplete:content_filter"),
         ),
-        (ended("cancelled"), ModelFinish("other", "cancelled")),
+        (ended("cancelled"), ModelFinish("cut", "cancelled")),
     ],
 )
 def test_the_end_is_told_in_our_words_and_the_servers(event: Body, finish: ModelFinish):

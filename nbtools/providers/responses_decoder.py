@@ -1,7 +1,9 @@
 """What a Responses server answers: a stream of events about output items, or the whole answer.
 
 An item is said up to three times: in pieces, when it is done, and in the answer at the end. Each
-piece is given when it first comes, and what a server left out earlier is made up for later.
+piece is given when it first comes, and what a server left out earlier is made up for later. Which
+item is meant is said by its place, which some servers leave out or repeat, and by its id, which
+some change from event to event.
 """
 
 from __future__ import annotations
@@ -52,8 +54,13 @@ _DELTAS = {
     "response.function_call_arguments.delta": "arguments",
     "response.custom_tool_call_input.delta": "arguments",
 }
+_WHOLE = {
+    "response.function_call_arguments.done": "arguments",
+    "response.custom_tool_call_input.done": "input",
+}
 _FINISHES: Mapping[str, Finish] = {
     "completed": "stop",
+    "cancelled": "cut",
     "incomplete:content_filter": "filter",
     "queued": "cut",
     "in_progress": "cut",
@@ -80,6 +87,11 @@ class _Open:
         announced = self.type == kind or (not self.type and kind not in CALLS)
         return announced and not self.over
 
+    @property
+    def grew_as(self) -> str:
+        """The type of the item, announced or not."""
+        return self.type or ("reasoning" if self.shown else "message")
+
 
 class Decoder(BodyDecoder):
     """Reads the events of a Responses answer; see `BodyDecoder`.
@@ -91,8 +103,8 @@ class Decoder(BodyDecoder):
     def __init__(self, names: Mapping[str, str] | None = None) -> None:
         super().__init__()
         self._names = names or {}
-        self._items: dict[object, _Open] = {}
-        self._latest = _Open()
+        self._items: list[_Open] = []
+        self._places: dict[object, _Open] = {}
         self._waiting: dict[str, Item] = {}
         self._called = False
 
@@ -118,6 +130,8 @@ class Decoder(BodyDecoder):
             self._begin(chunk, into)
         elif kind == "response.output_item.done":
             self._done(self._find(chunk, chunk.get("item")), chunk.get("item"), into)
+        elif kind in _WHOLE:
+            self._complete(self._find(chunk, None), chunk.get(_WHOLE[kind]), into)
         elif kind == "response.output_text.annotation.added":
             self._cite_all([chunk.get("annotation")])
         elif kind in _ENDS:
@@ -133,35 +147,44 @@ class Decoder(BodyDecoder):
         self._begun = True
         item = chunk.get("item")
         opened = _Open(type=word(item, "type"), id=word(item, "id"))
-        self._items[_place(chunk)] = self._latest = opened
+        self._items.append(opened)
+        self._places[_place(chunk)] = opened
         if opened.type in CALLS:
             self._call(opened, item, into)
         return opened
 
     def _find(self, chunk: dict[str, Any], item: object) -> _Open | None:
-        """Find the open item that an event is about; ids may change from event to event."""
-        known = self._items.get(_place(chunk))
-        if "output_index" in chunk or known is None:
-            return known
-        wanted = word(chunk, "item_id") or word(item, "id")
-        named = (each for each in self._items.values() if wanted and each.id == wanted)
-        return next(named, self._latest)
+        """Find the open item that an event is about; None if there is none yet."""
+        place = _place(chunk)
+        here = self._places.get(place)
+        wanted = chunk.get("item_id") or word(item, "id")
+        if here is not None and (not wanted or wanted == here.id):
+            return here
+        if here is None and place is not None:
+            return None
+        named = next((each for each in self._items if wanted and each.id == wanted), None)
+        return named or here or (self._items[-1] if self._items else None)
 
     def _grow(self, chunk: dict[str, Any], field: str, into: list[ModelEvent]) -> None:
         text = chunk.get("delta")
         if not text or type(text) is not str:
             return
-        opened = self._find(chunk, None) or self._begin(chunk, into)
+        opened = self._find(chunk, None)
+        if field == "arguments":
+            self._begun = True
+            if opened is not None and opened.type in CALLS:
+                opened.said += len(text)
+                into.append(ModelArgs(opened, text))
+            return
+        opened = opened or self._begin(chunk, into)
         if field in {"summary", "content"}:
             self._think(opened, field, chunk.get("summary_index"), text, into)
             return
         opened.said += len(text)
         if field == "text":
             into.append(ModelText(text))
-        elif field == "refusal":
+        else:
             into.append(ModelRefusal(text))
-        elif opened.type in CALLS:
-            into.append(ModelArgs(opened, text))
 
     def _think(
         self, opened: _Open, field: str, part: object, text: str, into: list[ModelEvent]
@@ -190,18 +213,24 @@ class Decoder(BodyDecoder):
             return
         kind = word(item, "type")
         if opened is None or not opened.may_be(kind):
-            opened = self._begin({"item": item, "output_index": len(self._items)}, into)
+            opened = self._begin({"item": item}, into)
         opened.over = self._begun = True
         if kind == "message":
             self._message(opened, item, into)
         elif kind == "reasoning":
             self._reasoning(opened, item, into)
         elif kind in CALLS:
-            rest = _as_text(item.get(CALLS[kind][0]))[opened.said :]
-            if rest:
-                into.append(ModelArgs(opened, rest))
+            self._complete(opened, item.get(CALLS[kind][0]), into)
         elif kind:
             self._ran(item, into)
+
+    def _complete(self, opened: _Open | None, arguments: object, into: list[ModelEvent]) -> None:
+        """Give what is left of the arguments of a call."""
+        if opened is None or opened.type not in CALLS:
+            return
+        if rest := _as_text(arguments)[opened.said :]:
+            opened.said += len(rest)
+            into.append(ModelArgs(opened, rest))
 
     def _message(self, opened: _Open, item: Item, into: list[ModelEvent]) -> None:
         self._flush(into)
@@ -257,9 +286,7 @@ class Decoder(BodyDecoder):
 
     def _terminal(self, response: Any, status: str, into: list[ModelEvent]) -> None:
         self._begun = True
-        if not self._items:
-            for index, item in enumerate(listed(response, "output")):
-                self._done(self._begin({"item": item, "output_index": index}, into), item, into)
+        self._make_up(listed(response, "output"), into)
         self._count(usage_of(inner(response, "usage")), into)
         status = word(response, "status") or status
         cause = word(inner(response, "incomplete_details"), "reason")
@@ -269,6 +296,17 @@ class Decoder(BodyDecoder):
             self._report(report or Report(type="failed"), into)
         elif self.streamed:
             self._end(into, whole=True)
+
+    def _make_up(self, output: list[Any], into: list[ModelEvent]) -> None:
+        """Take the items of the whole answer that were not given yet, or not to their end."""
+        begun = list(self._items)
+        for item in output:
+            kind = word(item, "type")
+            opened = next((each for each in begun if each.grew_as == kind), None)
+            if opened is not None:
+                begun.remove(opened)
+            if opened is None or not opened.over:
+                self._done(opened, item, into)
 
     def _leave(self, into: list[ModelEvent]) -> None:
         self._flush(into)
@@ -282,9 +320,9 @@ class Decoder(BodyDecoder):
 
 
 def _place(chunk: Mapping[str, Any]) -> object:
-    """Say which item an event is about; servers that leave the index out mean the first."""
+    """Say which item an event is about; None where the server does not."""
     index = chunk.get("output_index")
-    return index if type(index) in (int, str) else 0
+    return index if type(index) in (int, str) else None
 
 
 def _as_text(value: object) -> str:
