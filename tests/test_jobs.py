@@ -459,8 +459,10 @@ async def test_jobs_are_seen_awaited_and_found_by_id():
     assert (job.state, job.call.tool, repr(job)) == ("running", "fit", "<job-1 of fit: running>")
     with pytest.raises(KeyError, match="'job-1' has no value: it is running"):
         _ = job.value
+    with pytest.raises(KeyError, match=r"works on in the background; await chat\.jobs\['job-1'\]"):
+        _ = job.call.result
     gate.set()
-    assert (await job).value == 2
+    assert (await job).value == job.call.result == 2
     assert (await chat.jobs[1]).outcome == "ok"
     assert (job.error, len(chat.jobs[:1])) == ("", 1)
     with pytest.raises(AlreadyDecided, match=r"This job is over already \(ok\)"):

@@ -15,6 +15,7 @@ from nbtools.messages import (
     ENDED_WELL,
     Conversation,
     Failure,
+    Job,
     Json,
     Message,
     Outcome,
@@ -260,7 +261,17 @@ class CallHandle:
         Raises:
             KeyError: There is none, or it was let go.
         """
+        if (job := self._running_job()) and self.id not in self._session.results:
+            raise KeyError(
+                f"The call {self.id!r} works on in the background; await chat.jobs[{job!r}] first."
+            )
         return self._session.results[self.id]
+
+    def _running_job(self) -> str:
+        """Return the id of the job that goes on after this call has ended, or ""."""
+        parts = (part for each in self._session.conversation.messages for part in each.parts)
+        jobs = (part for part in parts if isinstance(part, Job) and part.call == self.id)
+        return next((job.id for job in jobs if job.state == "running"), "")
 
     def approve(self, args: Mapping[str, Json] | None = None) -> Turn:
         """Let the call run, with edited arguments if `args` is given.
