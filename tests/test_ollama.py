@@ -168,6 +168,14 @@ def test_a_body_that_is_no_answer_is_a_fault(body: str, text: str):
     assert fault.error.text == text
 
 
+def test_blank_lines_before_the_answer_are_held_by_nobody():
+    decoder = Decoder()
+    for _ in range(50):
+        assert decoder.feed(b" \r\n" * 100) == []
+    assert len(decoder._held) < 100
+    assert decoder.feed(lines(said(content="Hi")).encode()) == [ModelText("Hi")]
+
+
 def test_a_line_beyond_all_measure_is_a_fault():
     decoder = Decoder()
     decoder.feed(lines(said(content="Hi")).encode())

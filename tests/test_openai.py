@@ -183,6 +183,24 @@ def test_objects_glued_in_one_fragment_stay_one_broken_call():
     assert calls_of(body) == [("k-1", "dew_point", BERGEN + OSLO)]
 
 
+@pytest.mark.parametrize(
+    ("given", "arguments"), [("", ["", ""]), ("same", ["{}", "{}"]), ("", ["{bro", BERGEN])]
+)
+def test_in_a_whole_body_each_entry_is_a_call(given: str, arguments: list[str]):
+    """W-01, W-04: whatever ids and arguments are."""
+    calls = [{"id": given, "function": {"name": "dew_point", "arguments": a}} for a in arguments]
+    choice = {"index": 0, "message": {"tool_calls": calls}, "finish_reason": "tool_calls"}
+    body = json.dumps({"choices": [choice]})
+    assert calls_of(body) == [(given or None, "dew_point", text or None) for text in arguments]
+
+
+def test_the_text_for_a_custom_tool_may_come_in_pieces():
+    first = {"index": 0, "id": "k-1", "custom": {"name": "sql", "input": "SEL"}}
+    second = {"index": 0, "custom": {"input": "ECT"}}
+    body = sse(chunk({"tool_calls": [first]}), chunk({"tool_calls": [second]}))
+    assert calls_of(body) == [("k-1", "sql", "SELECT")]
+
+
 def test_calls_that_are_interleaved_are_assembled_by_index():
     """W-04: variant."""
     cities = ["Bergen", "Oslo", "Moss"]
@@ -463,6 +481,15 @@ def test_an_error_in_a_stream_is_of_the_class_that_fits(error: Any, kind: type[E
 def test_a_body_that_is_no_answer_is_a_fault(body: str, text: str):
     assert fault_of(body).text == text
     assert fault_of(body).kind == "malformed"
+
+
+def test_blanks_before_the_answer_are_held_by_nobody():
+    """Some servers keep a line alive with them, for as long as it takes."""
+    decoder = Decoder()
+    for _ in range(50):
+        assert decoder.feed(b" \r\n" * 100) == []
+    assert len(decoder._held) < 100
+    assert decoder.feed(text_reply("Hi").encode())[0] == ModelText("Hi")
 
 
 def test_a_stream_of_nothing_but_comments_broke_off():

@@ -134,15 +134,14 @@ class BodyDecoder:
     # Which kind of body it is: JSON begins with a bracket, and a stream of events never does.
 
     def _sniff(self, data: bytes) -> list[ModelEvent]:
-        self._held += data
-        start = self._held.lstrip(_BOM)[:1]
-        if not start:
+        self._held = (self._held + data).lstrip(_BOM)
+        if not self._held:
             return []
-        if start in b"{[<":
+        if self._held[0] in b"{[<":
             self._take = self._hold
             return []
         self._take, self.streamed = self._stream, True
-        self._seen = start == b":"
+        self._seen = self._held[0] in b":"
         return self._stream(bytes(self._held))
 
     def _hold(self, data: bytes) -> list[ModelEvent]:

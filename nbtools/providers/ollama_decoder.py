@@ -39,8 +39,8 @@ class Decoder(BodyDecoder):
         """Tell a stream by its first line, which is a value by itself."""
         if b"\n" not in data:
             return self._hold(data)
-        self._held += data
-        line, end, _ = self._held.lstrip().partition(b"\n")
+        self._held = (self._held + data).lstrip()
+        line, end, _ = self._held.partition(b"\n")
         if not end:
             return []
         if not self._is_value(bytes(line)):

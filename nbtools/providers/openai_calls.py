@@ -65,7 +65,7 @@ class Calls:
         function = fragment.get("function")
         custom = fragment.get("custom")
         kind = "function"
-        if isinstance(custom, dict) and custom.get("name"):
+        if isinstance(custom, dict) and (custom.get("name") or not isinstance(function, dict)):
             function, kind = {**custom, "arguments": custom.get("input")}, "custom"
         if not isinstance(function, dict):
             function = {}
