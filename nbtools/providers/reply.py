@@ -1,6 +1,7 @@
 """One answer while it is read: bytes in, events out, and a limit to its silences.
 
-Imported when the first request is made, for the sake of `httpx`.
+A task of its own reads the body, so that what arrives together is decoded and told together, and
+that a wait ends without a cancellation. Imported when the first request is made, for the sake of `httpx`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,10 @@ from nbtools.providers.connections import Timeouts, connection_error, silence_er
 
 _GRACE = 1.0
 """Seconds in all for the end of the body after that of the reply, so that the connection is kept."""
+_AHEAD = 262_144
+"""Bytes that are read before somebody takes them."""
+
+_BROKEN = (httpx.HTTPError, httpx.StreamError)
 
 
 class ReplyDecoder(Protocol):
@@ -50,8 +55,7 @@ class Reply:
         self._decoder = decoder
         self._timeouts = timeouts
         self._host = host
-        self._silence = _Silence(timeouts.first)
-        self._chunks = _chunks(response)
+        self._body = _Body(response, timeouts.first)
         self._begun = False
 
     async def begin(self) -> list[ModelEvent]:
@@ -79,35 +83,38 @@ class Reply:
         Returns:
             The next events; none at the end of the reply.
         """
-        silence, decoder = self._silence, self._decoder
-        try:
-            while True:
-                silence.begin(anew=not decoder.over)
-                data = await self._chunks.__anext__()
-                silence.waiting = False
-                events = decoder.feed(data)
-                if events:
-                    self._heard()
-                    return events
-        except StopAsyncIteration:
-            return decoder.close()
-        except asyncio.CancelledError:
-            if not silence.broken():
-                raise
-            return self._fell_silent()
-        except (httpx.HTTPError, httpx.StreamError) as error:
-            return decoder.close() if self._begun else [self._fault(error)]
+        body, decoder = self._body, self._decoder
+        while True:
+            data = body.take() or await body.wait(anew=not decoder.over)
+            if data is None:
+                return self._fell_silent()
+            if not data:
+                return self._ended()
+            events = decoder.feed(data)
+            if events:
+                self._heard()
+                return events
 
     async def close(self) -> None:
         """Let the connection go."""
-        self._silence.stop()
-        await self._response.aclose()
+        try:
+            await self._body.stop()
+        finally:
+            await self._response.aclose()
 
     def _heard(self) -> None:
         self._begun = True
         limit = _GRACE if self._decoder.over else self._timeouts.idle
-        if limit != self._silence.limit:
-            self._silence.change(limit)
+        if limit != self._body.limit:
+            self._body.change(limit)
+
+    def _ended(self) -> list[ModelEvent]:
+        error, self._body.error = self._body.error, None
+        if error is None or (self._begun and isinstance(error, _BROKEN)):
+            return self._decoder.close()
+        if isinstance(error, _BROKEN):
+            return [ModelFault(connection_error(error, self._host))]
+        raise error
 
     def _fell_silent(self) -> list[ModelEvent]:
         if self._decoder.over:
@@ -115,10 +122,7 @@ class Reply:
         events = self._decoder.close() if self._begun else []
         if any(isinstance(event, ModelFinish) for event in events):
             return events
-        return [*events, ModelFault(silence_error(self._host, self._silence.limit))]
-
-    def _fault(self, error: Exception) -> ModelFault:
-        return ModelFault(connection_error(error, self._host))
+        return [*events, ModelFault(silence_error(self._host, self._body.limit))]
 
 
 def _chunks(response: httpx.Response) -> AsyncIterator[bytes]:
@@ -131,37 +135,54 @@ def _chunks(response: httpx.Response) -> AsyncIterator[bytes]:
     return aiter(response.aiter_bytes())
 
 
-class _Silence:
-    """Ends a wait that lasts too long, with one timer a reply instead of one a piece.
+class _Body:
+    """Reads the body of a response, and ends a wait for it that lasts too long.
 
     Args:
-        limit: Seconds.
+        response: An open response.
+        limit: Seconds of silence; one timer watches over all of them.
     """
 
-    def __init__(self, limit: float) -> None:
+    def __init__(self, response: httpx.Response, limit: float) -> None:
         self.limit = limit
-        self.waiting = False
+        self.error: BaseException | None = None
+        """Why the body ended before its end."""
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._taken = asyncio.Event()
         self._loop = asyncio.get_running_loop()
-        self._time = self._loop.time
-        self._since = self._time()
-        self._task: asyncio.Task[object] | None = None
-        self._broken = False
+        self._since = self._loop.time()
+        self._waiter: asyncio.Future[bool] | None = None
         self._timer = self._loop.call_later(limit, self._look)
+        self._task = self._loop.create_task(self._read(response))
+        self._task.add_done_callback(self._wake)
 
-    def begin(self, *, anew: bool) -> None:
-        """Begin to wait; what was waited for already counts unless it is anew."""
-        self._task = asyncio.current_task()
+    def take(self) -> bytes:
+        """Give what has arrived since the last time."""
+        if not self._pieces:
+            return b""
+        data = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
+        self._pieces.clear()
+        self._size = 0
+        self._taken.set()
+        return data
+
+    async def wait(self, *, anew: bool) -> bytes | None:
+        """Wait for what arrives next.
+
+        Args:
+            anew: Whether the wait begins now; what was waited for already counts otherwise.
+
+        Returns:
+            It; nothing at the end of the body, and None after too long a silence.
+        """
         if anew:
-            self._since = self._time()
-        self.waiting = True
-
-    def broken(self) -> bool:
-        """Tell whether the wait was ended for its length, and by nobody else besides."""
-        self.waiting = False
-        if not self._broken or self._task is None:
-            return False
-        self._broken = False
-        return self._task.uncancel() <= 0
+            self._since = self._loop.time()
+        while not self._pieces and not self._task.done():
+            waiter = self._waiter = self._loop.create_future()
+            if not await waiter:
+                return None
+        return self.take()
 
     def change(self, limit: float) -> None:
         """Set another limit, in seconds, for the waits from now on."""
@@ -169,14 +190,38 @@ class _Silence:
         self._timer.cancel()
         self._timer = self._loop.call_later(limit, self._look)
 
-    def stop(self) -> None:
-        """End the watch."""
+    async def stop(self) -> None:
+        """End the reading and the watch."""
         self._timer.cancel()
+        if not self._task.done():
+            self._task.cancel()
+            await asyncio.wait((self._task,))
+        self.error = None  # its traceback leads back here
+
+    async def _read(self, response: httpx.Response) -> None:
+        try:
+            async for piece in _chunks(response):
+                if not piece:
+                    continue
+                self._pieces.append(piece)
+                self._size += len(piece)
+                if self._waiter is not None:
+                    self._wake()
+                if self._size > _AHEAD:
+                    self._taken.clear()
+                    await self._taken.wait()
+        except BaseException as error:  # noqa: BLE001 - it is raised where the pieces are taken
+            self.error = error
+
+    def _wake(self, _: object = None, *, heard: bool = True) -> None:
+        waiter, self._waiter = self._waiter, None
+        if waiter is not None and not waiter.done():
+            waiter.set_result(heard)
 
     def _look(self) -> None:
-        left = self._since + self.limit - self._time() if self.waiting else self.limit
+        waits = self._waiter is not None
+        left = self._since + self.limit - self._loop.time() if waits else self.limit
         if left > 0:
             self._timer = self._loop.call_later(left, self._look)
-        elif self._task is not None:
-            self._broken = True
-            self._task.cancel()
+        else:
+            self._wake(heard=False)
