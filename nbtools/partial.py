@@ -71,7 +71,7 @@ class PartialJson:
         Args:
             text: Any characters; a piece may end anywhere.
         """
-        if self.failed:
+        if self.failed or (not self._read and self._read_whole(text)):
             return
         if self._begun:
             text, self._begun = self._begun + text, ""
@@ -108,6 +108,17 @@ class PartialJson:
                 inner[-1 if isinstance(inner, list) else below[1]] = below[0]
             below = (inner, key)
         return inner  # type: ignore[no-any-return]
+
+    def _read_whole(self, text: str) -> bool:
+        """Read an object that comes in one piece as the steps would, if it is one."""
+        if not text.endswith("}") or not _is_simple(text):
+            return False
+        try:
+            self._top = _quick(text)
+        except ValueError:
+            return False
+        self._step, self._read, self.complete = PartialJson._end, len(text), True
+        return True
 
     # Each step reads from `position` and returns where the next one goes on.
 

@@ -95,6 +95,39 @@ def test_no_text_raises_and_what_json_refuses_is_refused(text, more):
         assert parser.complete
 
 
+@pytest.mark.parametrize("more", ["", " \n", " x", "{}"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": [1, {"b": null}], "c": "d", "a": -0}',
+        ' {"n": 1e5, "big": 123456789012345678901234567890, "half": 0.5, "minus": -0.0}',
+        '{"too large": 1e400}',
+        '{"no number": NaN, "neither": Infinity}',
+        '{"zero": 01}',
+        '{"escaped": "\\n\\\\ \\u00e9 \\ud83d\\ude00 \\ud83d"}',
+        '{"beyond": "\U0001f600 \x7f\u2028", "half": "\ud83d"}',
+        '{"raw": "\t"}',
+        '{"a": {"b": 1}',
+        '{"a": 1}}',
+        '["a", {}',
+        '{"": {}, "" : []}',
+        '{"deep": ' + "[" * (DEEPEST - 1) + "]" * (DEEPEST - 1) + "}",
+        '{"deeper": ' + "[" * DEEPEST + "]" * DEEPEST + "}",
+        '{"digits": ' + "9" * 5_000 + "}",
+    ],
+)
+def test_an_object_that_comes_in_one_piece_is_read_as_in_many(text: str, more: str):
+    whole, apart = PartialJson(), PartialJson()
+    for piece in (text, more):
+        whole.feed(piece)
+        for character in piece:
+            apart.feed(character)
+        assert repr(whole.value) == repr(apart.value)
+        assert whole.snapshot() == apart.snapshot()
+        assert whole.complete == apart.complete
+        assert bool(whole.failed) == bool(apart.failed)
+
+
 def test_an_open_string_is_shown_as_far_as_it_came():
     parser = PartialJson()
     parser.feed('{"code": "line 1\\n')

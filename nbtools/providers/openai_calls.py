@@ -63,6 +63,17 @@ class Calls:
             into: Where the events go.
         """
         function = fragment.get("function")
+        if len(fragment) == 2 and type(function) is dict and len(function) == 1:
+            call, text = self._at(fragment.get("index")), function.get("arguments")
+            if call is not None and call.opened and type(text) is str:
+                _grow(call, "", text, into)
+                return
+        self._add_any(fragment, function, into)
+
+    def _add_any(
+        self, fragment: Mapping[str, Any], function: object, into: list[ModelEvent]
+    ) -> None:
+        """Take a fragment that may be more than the next piece of a known call's arguments."""
         custom = fragment.get("custom")
         kind = "function"
         if isinstance(custom, dict) and (custom.get("name") or not isinstance(function, dict)):
@@ -98,9 +109,12 @@ class Calls:
             self._by_index[index] = call
         return call
 
+    def _at(self, index: object) -> Call | None:
+        return self._by_index.get(index) if type(index) in (int, str) else None
+
     def _find(self, index: object, given: str, name: str) -> Call | None:
         """Find the call that a fragment continues; None if it begins one."""
-        here = self._by_index.get(index) if type(index) in (int, str) else None
+        here = self._at(index)
         if not given and not name:
             return here or (self._order[-1] if self._order else None)
         if here is None and type(index) is int and index >= 0:
