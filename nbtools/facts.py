@@ -6,7 +6,7 @@ what a question about the whole of it costs must not grow with their parts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from nbtools.messages import FINAL, Conversation, Job, Limit, Message, Notice, ToolCall
@@ -33,6 +33,8 @@ class Facts:
     """The first limit that it says was reached, or ""."""
     about: str
     """The job whose end it tells and wants an answer to, or ""."""
+    more: dict[str, Any] = field(default_factory=dict)
+    """What other modules work out about it, each under a name of its own."""
 
 
 @dataclass(frozen=True, slots=True)

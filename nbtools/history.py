@@ -12,6 +12,7 @@ from typing import Literal
 
 from nbtools import sight
 from nbtools.errors import ContextLengthError
+from nbtools.facts import facts
 from nbtools.jsontext import dumps
 from nbtools.messages import (
     FINAL,
@@ -31,6 +32,7 @@ from nbtools.reducer import calls_of
 
 OnTrim = Literal["drop"]
 """What becomes of the turns that a request has no room for: they are left out."""
+_TOLD = "told"
 
 NOTE = "[Note from the program: "
 """How text begins that neither a person nor a model wrote."""
@@ -153,10 +155,19 @@ def _turns(messages: Sequence[Message]) -> list[list[Message]]:
 
 
 def _for_model(message: Message, conversation: Conversation) -> Message:
-    is_user = message.role == "user"
-    made = _user_parts(message, conversation) if is_user else _reply_parts(message)
+    if message.role == "user":
+        return _with_parts(message, _user_parts(message, conversation)) or message
+    known = facts(message).more
+    if _TOLD not in known:
+        known[_TOLD] = _with_parts(message, _reply_parts(message))
+    told: Message | None = known[_TOLD]
+    return told or message
+
+
+def _with_parts(message: Message, made: Iterable[Part]) -> Message | None:
+    """Copy a message with other parts; None if they are its own."""
     parts = tuple(made)
-    return message if parts == message.parts else replace(message, parts=parts)
+    return None if parts == message.parts else replace(message, parts=parts)
 
 
 def _user_parts(message: Message, conversation: Conversation) -> Iterable[Part]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtools import errors
+from nbtools.altered import altered
 from nbtools.events import (
     ModelArgs,
     ModelCall,
@@ -720,3 +722,15 @@ def test_a_tool_that_the_server_ran_is_a_call_of_its_own():
     assert isinstance(call, ToolCall)
     assert (call.tool, call.args, call.value) == ("search", {"query": "tides"}, "Low at Aro.")
     assert (call.state, call.origin) == ("result", "provider")
+
+
+def test_a_copy_of_a_call_with_other_arguments_is_sent_with_them():
+    """What is written of a call is kept for the next request, and not for its copies."""
+    call = ToolCall(id="c", tool="look", state="result", args={"a": "\ud83d ü"}, told="ok")
+    edited = altered(call, args={"a": 2})
+    written = []
+    for each in (call, call, edited, replace(call, args=None)):
+        message = Message(id="m", role="assistant", parts=(each,))
+        [asked, _] = OpenAI("m").encode(Request(messages=[message]))["messages"]
+        written.append(asked["tool_calls"][0]["function"]["arguments"])
+    assert written == ['{"a": "\ud83d ü"}'] * 2 + ['{"a": 2}', "{}"]

@@ -143,7 +143,7 @@ class Anthropic(HttpProvider):
         Args:
             request: The question.
         """
-        return Decoder(own_names(request, wire_names(request)))
+        return Decoder(own_names(request))
 
     def _authorization(self, key: str) -> dict[str, str]:
         version = {"anthropic-version": _VERSION}

@@ -127,7 +127,7 @@ class Gemini(HttpProvider):
         Args:
             request: The question.
         """
-        return Decoder(own_names(request, _names(request)))
+        return Decoder(own_names(request, letter_first=True))
 
     def _authorization(self, key: str) -> dict[str, str]:
         return {"x-goog-api-key": key} if key else {}

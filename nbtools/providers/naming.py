@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from nbtools.messages import Message, Request, ToolCall
 
@@ -22,8 +21,11 @@ def wire_names(request: Request, *, letter_first: bool = False) -> dict[str, str
         The name on the wire by the tool's own name: at most 64 of the characters A-Z, a-z, 0-9,
         `_` and `-`, no two alike.
     """
-    given = [tool.name for tool in request.tools]
     called = [call.tool for message in request.messages for call in model_calls(message)]
+    return _names([tool.name for tool in request.tools], called, letter_first=letter_first)
+
+
+def _names(given: list[str], called: list[str], *, letter_first: bool) -> dict[str, str]:
     names: dict[str, str] = {}
     wanted = {
         name: _allowed(name, letter_first=letter_first) for name in dict.fromkeys([*given, *called])
@@ -36,17 +38,19 @@ def wire_names(request: Request, *, letter_first: bool = False) -> dict[str, str
     return names
 
 
-def own_names(request: Request, names: Mapping[str, str]) -> dict[str, str]:
+def own_names(request: Request, *, letter_first: bool = False) -> dict[str, str]:
     """Give the tool's own name for each name on the wire that differs from it.
 
     Args:
         request: The question.
-        names: What `wire_names` gave for it.
+        letter_first: As for `wire_names`.
 
     Returns:
         Own names by wire names, for the decoder of the reply.
     """
-    return {names[t.name]: t.name for t in request.tools if names[t.name] != t.name}
+    given = [tool.name for tool in request.tools]  # they are named before what the model called
+    names = _names(given, [], letter_first=letter_first)
+    return {wire: own for own, wire in names.items() if wire != own}
 
 
 def wire_ids(request: Request) -> dict[str, str]:

@@ -110,7 +110,7 @@ class Ollama(HttpProvider):
         Args:
             request: The question.
         """
-        return Decoder(own_names(request, wire_names(request)))
+        return Decoder(own_names(request))
 
     async def _send(
         self, method: str, path: str, seconds: float, body: bytes | None = None

@@ -127,7 +127,7 @@ class OpenAI(OpenAIServer):
         Args:
             request: The question.
         """
-        names = own_names(request, wire_names(request))
+        names = own_names(request)
         return EmulatedDecoder(Decoder(), names) if self._emulates(request) else Decoder(names)
 
     def _emulates(self, request: Request) -> bool:

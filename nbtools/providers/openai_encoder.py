@@ -7,8 +7,10 @@ that says whose they are. What the user says next joins that message.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+from nbtools.facts import KEPT
 from nbtools.messages import File, Json, Message, Picture, Request, Text, ToolCall, ToolSpec
 from nbtools.providers.naming import model_calls
 from nbtools.providers.texts import address, introduce, join_texts, written
@@ -40,8 +42,9 @@ def encode_request(
             behind = []
         else:
             messages.extend(_said(behind))
-            messages.extend(_assistant(message, names))
-            behind = list(_pictures(message, names))
+            calls = model_calls(message)
+            messages.extend(_assistant(message, calls, names))
+            behind = list(_pictures(calls, names))
     messages.extend(_said(behind))
     body: dict[str, Json] = {"messages": messages}
     if request.tools:
@@ -75,18 +78,19 @@ def _said(content: list[Json]) -> Iterable[Json]:
         yield {"role": "user", "content": content}
 
 
-def _pictures(message: Message, names: Mapping[str, str]) -> Iterable[Json]:
+def _pictures(calls: Iterable[ToolCall], names: Mapping[str, str]) -> Iterable[Json]:
     """Write the pictures of a reply's results."""
-    for call in model_calls(message):
+    for call in calls:
         if call.pictures:
             yield _text(introduce(call, names[call.tool]))
             yield from map(_image, call.pictures)
 
 
-def _assistant(message: Message, names: Mapping[str, str]) -> Iterable[Json]:
+def _assistant(
+    message: Message, calls: Sequence[ToolCall], names: Mapping[str, str]
+) -> Iterable[Json]:
     """Write a reply, and directly after it the results of its calls."""
     text = join_texts([part.text for part in message.parts if type(part) is Text and part.text])
-    calls = model_calls(message)
     if calls:
         asked = [_call(call, names) for call in calls]
         yield {"role": "assistant", "content": text or None, "tool_calls": asked}
@@ -101,9 +105,17 @@ _write = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def _call(call: ToolCall, names: Mapping[str, str]) -> Json:
-    arguments = _write(call.args or {})
-    function = {"name": names[call.tool], "arguments": arguments}
+    function = {"name": names[call.tool], "arguments": _arguments(call)}
     return {"id": call.id, "type": "function", "function": function}
+
+
+def _arguments(call: ToolCall) -> str:
+    """Write the arguments of a call: once, for each later request holds them too."""
+    held: dict[str, Any] = call.__dict__
+    text: str | None = held.get(KEPT)
+    if text is None:
+        text = held[KEPT] = _write(call.args or {})
+    return text
 
 
 def _text(text: str) -> Json:

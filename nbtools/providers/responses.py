@@ -125,4 +125,4 @@ class OpenAIResponses(OpenAIServer):
         Args:
             request: The question.
         """
-        return Decoder(own_names(request, wire_names(request)))
+        return Decoder(own_names(request))
