@@ -111,6 +111,29 @@ async def test_every_wire_takes_the_same_ways(name: str):
     assert provider.settings.max_tokens == 9
 
 
+async def test_cookies_are_neither_kept_nor_sent():
+    baked = Answer(pieces=[text_reply("Hi")], headers={"set-cookie": "sticky=1; Path=/"})
+    async with ModelServer(baked, text_reply("Ho")) as server:
+        provider = OpenAI("m", base_url=server.url, api_key="")
+        texts = [said([e async for now in provider.stream(HI) for e in now]) for _ in range(2)]
+        assert texts == ["Hi", "Ho"]
+        assert not (await provider._clients._own()).client.cookies
+        assert "cookie" not in server.headers[1]
+        await provider.close()
+
+
+async def test_each_request_has_the_headers_of_its_own_time(monkeypatch: pytest.MonkeyPatch):
+    async with ModelServer(*[text_reply("Hi")] * 3) as server:
+        provider = OpenAI("m", base_url=server.url)
+        for key in ("one", "one", "two"):
+            monkeypatch.setenv("OPENAI_API_KEY", key)
+            assert said([e async for now in provider.stream(HI) for e in now]) == "Hi"
+        sent = [(h["authorization"], h["host"], h["content-length"]) for h in server.headers]
+        length = sent[0][2]
+        assert sent == [(f"Bearer {key}", server.host, length) for key in ("one", "one", "two")]
+        await provider.close()
+
+
 @pytest.mark.parametrize("name", ["OpenAI", "OpenAIResponses"])
 def test_azure_is_given_its_key_in_its_own_header(name: str):
     provider: Any = getattr(nb, name)("m", base_url="https://me.openai.azure.com/openai/v1")

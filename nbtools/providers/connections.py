@@ -124,23 +124,34 @@ class _Own:
         self.client = httpx.AsyncClient(
             timeout=timeout, proxy=proxy, trust_env=not direct, verify=_trust(*named)
         )
+        # No API has cookies, and to look for one costs as much as to make a request.
+        self.client.cookies.extract_cookies = _ignore  # type: ignore[assignment]
         self.keeper = _keep(self.client)
-        self._headers = dict(self.client.headers)
+        self._own_headers = dict(self.client.headers)
+        self._given: dict[str, str] = {}
+        self._headers = self.client.headers
         self._extensions = {"timeout": timeout.as_dict()}
-        self._make = httpx.Request
+        self._make, self._written = httpx.Request, httpx.Headers
         self._url = functools.lru_cache(8)(httpx.URL)
 
     def request(
         self, method: str, address: str, headers: dict[str, str], body: bytes | None
     ) -> httpx.Request:
         """Make a request without merging and parsing anew what is the same each time."""
+        if headers != self._given:
+            self._given = headers
+            self._headers = self._written({**self._own_headers, **headers})
         return self._make(
             method,
             self._url(address),
-            headers={**self._headers, **headers},
+            headers=self._headers,
             content=body,
             extensions=self._extensions,
         )
+
+
+def _ignore(_: object) -> None:
+    """Take nothing of it."""
 
 
 @cache

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 _HEADERS = {"content-type": "application/json", "accept": "text/event-stream, application/json"}
 _KEY_HEADERS = frozenset({"authorization", "api-key", "x-api-key", "x-goog-api-key"})
 _MODELS = 5.0
+# Made once: `json.dumps` makes an encoder for every call with options.
+_write = json.JSONEncoder(ensure_ascii=False).encode
 _PROXIES = frozenset({"http", "https", "socks5", "socks5h"})
 _PROXY = "an address such as 'http://host:3128', or None"
 _NEAR = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -186,7 +188,7 @@ class HttpProvider(Provider):
     async def _begin(
         self, request: Request, on_wait: OnWait | None
     ) -> tuple[Reply, list[ModelEvent]]:
-        body = json.dumps(self.encode(request), ensure_ascii=False).encode("utf-8", "replace")
+        body = _write(self.encode(request)).encode("utf-8", "replace")
         attempt = 0
         while True:
             try:
