@@ -24,7 +24,7 @@ from nbtools.facts import facts
 from nbtools.failure import explain
 from nbtools.frozen import freeze, thaw
 from nbtools.jsontext import dumps
-from nbtools.messages import FINAL, Conversation, Json, Message, ToolCall
+from nbtools.messages import FINAL, Conversation, Job, Json, Message, ToolCall
 from nbtools.partial import parse_arguments
 from nbtools.records import as_table
 from nbtools.reducer import calls_of, find_message
@@ -32,13 +32,15 @@ from nbtools.reducer import calls_of, find_message
 COLUMNS = (
     "call", "tool", "state", "outcome", "proposed", "args", "by", "rule", "reason",
     "asked", "decided", "waited", "started", "ended", "seconds", "told", "error",
-    "raw", "origin", "again", "model", "message", "chat",
+    "raw", "origin", "again", "job", "model", "message", "chat",
 )  # fmt: skip
 CONTENT = ("proposed", "args", "raw", "reason", "told", "error")
 """The fields that may hold data of the user, which a redaction may change."""
 
-MOVES = (ev.CallWaiting, ev.CallStarted, ev.CallEnded, ev.MessageAdded, ev.MessageEnded)
-"""The events with which calls move on."""
+MOVES = (
+    ev.CallWaiting, ev.CallStarted, ev.CallEnded, ev.MessageAdded, ev.MessageEnded, ev.JobChanged,
+)  # fmt: skip
+"""The events with which calls move on; one that works in the background, with its job."""
 
 _OF_ONE = (ev.CallWaiting, ev.CallStarted, ev.CallEnded)
 
@@ -82,9 +84,9 @@ class Audit:
     def note(self, event: ev.Event, conversation: Conversation) -> None:
         """Write down where the calls stand that an event is about."""
         for message, call in _concerned(event, conversation):
-            entry = self._entries.get(call.id)
-            if entry is None or entry.standing != _standing(call):
-                self._keep(call.id, _Entry(call, message, self._chat, entry))
+            entry, job = self._entries.get(call.id), _job_of(message, call)
+            if entry is None or entry.standing != _standing(call, job):
+                self._keep(call.id, _Entry(call, message, self._chat, entry, job))
 
     def problem(self, call_id: str) -> str:
         """Say why the last line of a call could not be written; "" if it was."""
@@ -164,6 +166,8 @@ def _span(begin: float | None, end: float | None) -> float | None:
 def _concerned(event: ev.Event, conversation: Conversation) -> Iterable[tuple[Message, ToolCall]]:
     if isinstance(event, _OF_ONE):
         yield from _found(conversation, event.call)
+    elif isinstance(event, ev.JobChanged):
+        yield from _found(conversation, event.job.call)
     elif isinstance(event, ev.MessageAdded):
         yield from ((event.message, call) for call in calls_of(event.message))
     elif isinstance(event, ev.MessageEnded):
@@ -176,6 +180,14 @@ def _found(conversation: Conversation, call_id: str) -> Iterable[tuple[Message, 
         if call_id in facts(message).ids:
             return [(message, call) for call in facts(message).calls if call.id == call_id]
     return []
+
+
+def _job_of(message: Message, call: ToolCall) -> Job | None:
+    """Return the job in which the work of a call goes on, if it does."""
+    if call.state not in FINAL:
+        return None
+    jobs = (part for part in message.parts if isinstance(part, Job))
+    return next((job for job in jobs if job.call == call.id), None)
 
 
 def _proposed(call: ToolCall) -> Json:
@@ -196,12 +208,18 @@ class _Entry:
         message: Its message.
         chat: The id of the chat.
         before: What was known of the call so far.
+        job: Its work, where that goes on in the background.
     """
 
-    __slots__ = ("_call", "_chat", "_message", "_model", "_row", "asked", "decided", "standing")
+    __slots__ = (
+        "_call", "_chat", "_job", "_message", "_model", "_row", "asked", "decided", "standing",
+    )  # fmt: skip
 
-    def __init__(self, call: ToolCall, message: Message, chat: str, before: _Entry | None) -> None:
-        self.standing = _standing(call)
+    def __init__(
+        self, call: ToolCall, message: Message, chat: str, before: _Entry | None, job: Job | None
+    ) -> None:
+        self.standing = _standing(call, job)
+        self._job = job and altered(job, value=None, display=None, output="")
         self._call: ToolCall | None = call
         if (
             call.state in FINAL
@@ -223,38 +241,41 @@ class _Entry:
 
     def redact(self, redacted: Callable[[Row], Row]) -> None:
         """Keep what a redaction makes of the row, and nothing else."""
-        self._row, self._call = redacted(self.row()), None
+        self._row, self._call, self._job = redacted(self.row()), None, None
 
     def _written(self, call: ToolCall) -> Row:
-        decision = call.decision
+        decision, job = call.decision, self._job
         checked = call.digest != "" or decision is not None or call.origin == "provider"
+        end = call if job is None else job
         return {
             "call": call.id,
             "tool": call.tool,
-            "state": f"{call.state} {call.waiting}".strip(),
-            "outcome": call.outcome,
+            "state": f"{end.state} {call.waiting}".strip(),
+            "outcome": end.outcome,
             "proposed": _proposed(call),
             "args": call.args if checked else None,
             "raw": "" if checked else call.raw,
             "by": decision.by if decision else "",
             "rule": decision.rule if decision else "",
             "reason": decision.reason if decision else "",
-            "told": call.told,
-            "error": call.error,
+            "told": end.told,
+            "error": end.error,
             "origin": call.origin,
             "again": call.again,
+            "job": job.id if job else "",
             "model": self._model,
             "message": self._message,
             "chat": self._chat,
             "asked": self.asked,
             "decided": self.decided,
             "started": call.started,
-            "ended": call.ended,
+            "ended": end.ended,
         }
 
 
-def _standing(call: ToolCall) -> tuple[object, ...]:
-    return call.state, call.waiting, call.digest, call.decision, call.preview
+def _standing(call: ToolCall, job: Job | None) -> tuple[object, ...]:
+    work = job and (job.id, job.state)
+    return call.state, call.waiting, call.digest, call.decision, call.preview, work
 
 
 def _ends_whole(path: Path) -> bool:

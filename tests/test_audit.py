@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +157,39 @@ async def test_a_call_that_the_provider_ran_has_its_arguments_too() -> None:
         {"q": "tide"},
         "provider",
     )
+
+
+async def test_what_came_of_a_call_in_the_background_is_what_came_of_its_job(
+    tmp_path: Path,
+) -> None:
+    """It runs until its job has ended, also for whoever reads the file of a killed kernel."""
+    gate, path = threading.Event(), tmp_path / "audit.jsonl"
+
+    @nb.tool(background=True)
+    def fit(n: int) -> int:
+        """Fit."""
+        gate.wait()
+        return 10 // n
+
+    asked = [call("fit", {"n": 2}, id="k-1"), call("fit", {"n": 0}, id="k-2")]
+    chat = nb.Chat(nb.Scripted(asked, "They run."), tools=[fit], audit=path)
+    await chat.send("Go")
+    begun = nb.read_audit(path).to_dict("records")
+    assert [(row["job"], row["state"], row["outcome"], row["ended"]) for row in begun] == [
+        ("job-1", "running", "", None),
+        ("job-2", "running", "", None),
+    ]
+    gate.set()
+    for job in chat.jobs:
+        await job
+    rows = chat.audit().to_dict("records")
+    assert [(row["state"], row["outcome"], row["told"][:30]) for row in rows] == [
+        ("result", "ok", "5"),
+        ("error", "failed", "The tool failed: ZeroDivisionE"),
+    ]
+    assert all(row["started"] < row["ended"] for row in rows)
+    assert nb.read_audit(path).to_dict("records") == rows
+    chat.close()
 
 
 async def test_a_row_names_the_rule_that_decided() -> None:
