@@ -8,7 +8,6 @@ numbered patch. It reads the page's commands and answers each one once. It knows
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -16,10 +15,10 @@ from typing import Any
 
 from nbtools import commands as cmd
 from nbtools.allowing import allow
+from nbtools.assets import Assets
 from nbtools.choosing import Choosing
 from nbtools.codec import encode
 from nbtools.dispatch import dispatch, look_up
-from nbtools.display.mime import SEVERAL, picture_bytes
 from nbtools.errors import (
     AlreadyDecided,
     ChatBusy,
@@ -28,7 +27,7 @@ from nbtools.errors import (
     InvalidArguments,
     NbtoolsError,
 )
-from nbtools.events import Event
+from nbtools.events import Event, MessagesRemoved
 from nbtools.failure import explain
 from nbtools.jsontext import clean_text
 from nbtools.messages import Conversation, Json
@@ -36,9 +35,6 @@ from nbtools.patches import difference, write_message
 from nbtools.protocol import Ack, Op, Snapshot
 from nbtools.publisher import Publisher
 from nbtools.session import Session
-
-INLINE = 65_536
-"""Characters up to which a picture travels inside the state; larger ones are fetched."""
 
 REMEMBERED = 500
 """How many answers are kept for commands that the page repeats."""
@@ -89,7 +85,7 @@ class Bridge:
         self._answered: dict[str, Ack] = {}
         self._unanswered: set[str] = set()
         self._extra: list[tuple[dict[str, Any], list[bytes]]] = []
-        self._assets: dict[str, tuple[str, bytes]] = {}
+        self.assets = Assets(lambda: session.conversation)
         self._pings = 0
         self.pong = asyncio.Event()
         self.heard = False
@@ -117,7 +113,7 @@ class Bridge:
         conversation = conversation or published
         written = {**encode(replace(conversation, messages=())), "messages": []}
         written["messages"] = [
-            write_message(message, self._outsource) for message in conversation.messages
+            write_message(message, self.assets.outsource) for message in conversation.messages
         ]
         described = self._describe()
         head = {"seq": seq, "boot": self._boot, "chat": self._chat}
@@ -150,20 +146,14 @@ class Bridge:
         self.pong.clear()
         self._queue({"ping": self._pings})
 
-    def register_asset(self, asset: str, mime: str, content: bytes) -> None:
-        """Keep something that the page may fetch by its id."""
-        self._assets[asset] = (mime, content)
-
-    def assets(self) -> dict[str, tuple[str, bytes]]:
-        """Return what the snapshot refers to: MIME type and bytes by id."""
-        return dict(self._assets)
-
     def close(self) -> None:
         """Send nothing more."""
         self._end()
         self._publisher.forget(self)
 
-    def _changed(self, _event: Event, _conversation: Conversation) -> None:
+    def _changed(self, event: Event, _conversation: Conversation) -> None:
+        if isinstance(event, MessagesRemoved):
+            self.assets.let_go()
         self._publisher.request(self)
 
     def _queue(self, message: dict[str, Any], buffers: list[bytes] | None = None) -> None:
@@ -185,7 +175,7 @@ class Bridge:
     def _difference(self, before: Conversation, after: Conversation) -> list[Op]:
         ops: list[Op] = []
         if before.messages is not after.messages:
-            ops += difference(before, after, self._outsource)
+            ops += difference(before, after, self.assets.outsource)
         settings: dict[str, Any] = {}
         if before.status != after.status:
             settings["status"] = after.status
@@ -208,25 +198,6 @@ class Bridge:
             for key in kept
             if self._described.get(key) != known.get(key)
         }
-
-    def _outsource(self, shown: Mapping[str, Json]) -> dict[str, Json]:
-        """Put a reference in the place of a large picture."""
-        written = dict(shown)
-        if isinstance(several := shown.get(SEVERAL), list):
-            written[SEVERAL] = [self._outsource(one) for one in several if isinstance(one, Mapping)]
-        for mime, content in shown.items():
-            if mime.startswith("image/") and isinstance(content, str) and len(content) > INLINE:
-                data = picture_bytes(mime, content)
-                if data is None:  # a file may say that anything is a picture
-                    del written[mime]
-                else:
-                    written[mime] = self._reference(mime, data)
-        return written
-
-    def _reference(self, mime: str, data: bytes) -> Json:
-        asset = hashlib.sha256(data).hexdigest()[:16]
-        self.register_asset(asset, mime, data)
-        return {"asset": asset, "size": len(data)}
 
     # --- from the page ----------------------------------------------------------------------
 
@@ -321,7 +292,7 @@ class Bridge:
         return self.snapshot()
 
     def _send_asset(self, asset: str) -> None:
-        known = self._assets.get(asset)
+        known = self.assets.find(asset)
         if known is None:
             self._queue({"asset": asset})
         else:

@@ -130,7 +130,7 @@ class ChatWidget(anywidget.AnyWidget):
         """Offer the code of JavaScript renderers; what is small is saved with the notebook."""
         modules = self._registry.modules()
         for asset, code in modules.items():
-            self._bridge.register_asset(asset, "text/javascript", code.encode())
+            self._bridge.assets.add_code(asset, code)
         small = {asset: code for asset, code in modules.items() if len(code) <= SMALL_MODULE}
         if small != self.modules:
             self.modules = small

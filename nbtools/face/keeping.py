@@ -41,7 +41,8 @@ class Keeping:
         """
         written, conversation = Path(path), self._session.conversation
         snapshot = self._bridge.snapshot(conversation)
-        shown = page.render(conversation, snapshot, self._bridge.assets(), runtime_code())
+        carried = self._bridge.assets.carried(conversation)
+        shown = page.render(conversation, snapshot, carried, runtime_code())
         written.write_text(clean_text(shown), encoding="utf-8")
         return written
 
