@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from nbtools.display.bundles import bundle, items_of, may_have_picture
 from nbtools.display.copies import copy_of
 from nbtools.display.faces import name, tell, words_of
-from nbtools.display.mime import apart, is_bundle, pictures_in, together
+from nbtools.display.mime import (
+    PICTURES,
+    apart,
+    is_bundle,
+    picture_bytes,
+    pictures_in,
+    together,
+)
 from nbtools.display.pictures import figure_of
 from nbtools.display.text import cut, raised
 from nbtools.limits import Limits
@@ -126,6 +133,10 @@ def _unfit(value: object) -> str:
     if not mimes:
         return ""
     why = f"it is {mimes[0]}, and models take only PNG, JPEG, GIF and WebP"
+    if mimes[0] in PICTURES:  # then the person is not shown it either
+        data = value[mimes[0]]
+        broken = isinstance(data, str) and picture_bytes(mimes[0], data) is None
+        why = "its data are no base64" if broken else "it is too large"
     return f"{words_of(value) or 'A picture.'}\n(You are not given this picture: {why}.)"
 
 
