@@ -123,8 +123,6 @@ class Rules(Sequence[Rule]):
         new = replace(old, **_with_end(changes), id=old.id)
         if changes.keys() & {"tool", "decision"}:
             new = self._bound(new)
-        if self._shelf(new.scope) is not self._shelf(old.scope):
-            self.remove(rule_id)
         self._put(new)
         return new
 
@@ -136,7 +134,9 @@ class Rules(Sequence[Rule]):
                 return (*known, rule)
             return (rule if old.id == rule.id else old for old in known)
 
-        self._shelf(rule.scope).change(put)
+        shelf = self._shelf(rule.scope)
+        self._take_from(NOTEBOOK if shelf is self._own else self._own, rule.id)
+        shelf.change(put)
 
     def remove(self, rule_id: str) -> None:
         """Take a rule back.
@@ -144,8 +144,11 @@ class Rules(Sequence[Rule]):
         Raises:
             KeyError: There is no such rule.
         """
-        scope = self[rule_id].scope
-        self._shelf(scope).change(lambda known: _without(known, rule_id))
+        self._take_from(self._shelf(self[rule_id].scope), rule_id)
+
+    def _take_from(self, shelf: Shelf, rule_id: str) -> None:
+        if any(rule.id == rule_id for rule in shelf.rules):
+            shelf.change(lambda known: _without(known, rule_id))
 
     def __delitem__(self, rule_id: str) -> None:
         self.remove(rule_id)

@@ -100,7 +100,7 @@ def holds(rule: Rule, tool: str, fingerprint: str, args: Mapping[str, Json], now
     """Say whether a rule is about this call."""
     if rule.until is not None and now >= rule.until:
         return False
-    if not fnmatchcase(tool, rule.tool):
+    if not _fits(tool, rule.tool):
         return False
     allows = rule.decision == "allow"
     if allows and (rule.bound or {}).get(tool) != fingerprint:
@@ -116,7 +116,7 @@ def holds(rule: Rule, tool: str, fingerprint: str, args: Mapping[str, Json], now
 
 def covered(rule: Rule, fingerprints: Mapping[str, str]) -> dict[str, str]:
     """List the tools that a pattern fits, with their fingerprints."""
-    return {name: mark for name, mark in fingerprints.items() if fnmatchcase(name, rule.tool)}
+    return {name: mark for name, mark in fingerprints.items() if _fits(name, rule.tool)}
 
 
 def sentence(rule: Rule) -> str:
@@ -193,7 +193,12 @@ def _at_most(value: Json, limit: Json) -> bool | None:
 
 
 def _like(value: Json, form: Json) -> bool | None:
-    return fnmatchcase(value, form) if isinstance(value, str) else None
+    return _fits(value, form) if isinstance(value, str) else None
+
+
+def _fits(text: str, form: str) -> bool:
+    """Say whether a text is of a form; brackets mean themselves, unlike in the names of files."""
+    return fnmatchcase(text, form.replace("[", "[[]"))
 
 
 _TESTS: Mapping[str, Callable[[Json, Json], bool | None]] = {

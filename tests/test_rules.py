@@ -58,6 +58,8 @@ CONDITIONS: list[tuple[Any, Any, bool]] = [
     ({"like": "tmp_*"}, "tmp_orders", True),
     ({"like": "tmp_*"}, "orders", False),
     ({"like": "a?c"}, "abc", True),
+    ({"like": "report[12]*"}, "report[12].csv", True),
+    ({"like": "report[12]*"}, "report1.csv", False),
 ]
 
 
@@ -360,6 +362,18 @@ def test_saved_rules_cover_the_same_tools_or_none(tmp_path: Path) -> None:
     elsewhere.load(tmp_path / "rules.json")
     assert (elsewhere.covers(allowed), elsewhere.covers(refused)) == ([], ["read_log"])
     assert len(elsewhere.load(tmp_path / "rules.json")) == len(elsewhere) == 2
+
+
+def test_a_rule_stands_in_one_place_and_is_gone_when_it_is_taken_back(tmp_path: Path) -> None:
+    """Also where a file has it with another scope."""
+    book = _book()
+    made = book.allow("read_log", scope="notebook")
+    book.save(tmp_path / "rules.json")
+    book.edit(made.id, scope="chat")
+    book.load(tmp_path / "rules.json")
+    assert list(book) == [made]
+    book.remove(made.id)
+    assert list(book) == []
 
 
 BROKEN: list[tuple[str, str]] = [
