@@ -395,6 +395,22 @@ describe("assets", () => {
     expect(await second).toBe(await first);
   });
 
+  it("that are old are let go, and fetched again; what came with the page stays", async () => {
+    const { store, sent } = makeStore(EMPTY);
+    store.assets.put("own", "image/png", new Uint8Array([7]));
+    for (let number = 0; number < 100; number++) {
+      const frame = store.assets.get(`f${number}`);
+      store.receive({ asset: `f${number}`, mime: "image/png" }, [new Uint8Array([number]).buffer]);
+      expect((await frame).bytes).toEqual(new Uint8Array([number]));
+    }
+    expect(sent).toHaveLength(100);
+    await store.assets.get("f99");
+    expect((await store.assets.get("own")).bytes).toEqual(new Uint8Array([7]));
+    expect(sent).toHaveLength(100);
+    store.assets.get("f0").catch(() => {});
+    expect(sent).toHaveLength(101);
+  });
+
   it("that are gone are an error, and asked for again the next time", async () => {
     const { store, sent } = makeStore(EMPTY);
     const first = store.assets.get("a1");

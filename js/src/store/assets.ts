@@ -12,8 +12,13 @@ interface Entry {
   readonly reject: (error: Error) => void;
 }
 
+/** How many contents that were fetched are kept: those that are older can be fetched again. */
+const KEPT = 64;
+
 export class Assets {
   readonly #entries = new Map<string, Entry>();
+  readonly #asked = new Set<string>();
+  readonly #fetched: string[] = [];
 
   constructor(private readonly request: (id: string) => Promise<boolean>) {}
 
@@ -22,6 +27,7 @@ export class Assets {
     const known = this.#entries.get(id);
     if (known) return known.content;
     const entry = this.#add(id);
+    this.#asked.add(id);
     this.request(id).then((accepted) => {
       if (!accepted) this.#fail(id);
     });
@@ -33,11 +39,17 @@ export class Assets {
     const entry = this.#entries.get(id) ?? this.#add(id);
     if (bytes) entry.resolve({ mime, bytes });
     else this.#fail(id);
+    if (this.#asked.delete(id) && bytes) this.#keep(id);
+  }
+
+  #keep(id: string): void {
+    if (this.#fetched.push(id) > KEPT) this.#entries.delete(this.#fetched.shift() ?? "");
   }
 
   #fail(id: string): void {
     this.#entries.get(id)?.reject(new Error(`The content "${id}" is gone; run the call again.`));
     this.#entries.delete(id);
+    this.#asked.delete(id);
   }
 
   #add(id: string): Entry {
