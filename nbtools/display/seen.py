@@ -134,7 +134,7 @@ def _unfit(value: object) -> str:
         return ""
     why = f"it is {mimes[0]}, and models take only PNG, JPEG, GIF and WebP"
     if mimes[0] in PICTURES:  # then the person is not shown it either
-        data = value[mimes[0]]
+        data = value[mimes[0]] if is_bundle(value) else None
         broken = isinstance(data, str) and picture_bytes(mimes[0], data) is None
         why = "its data are no base64" if broken else "it is too large"
     return f"{words_of(value) or 'A picture.'}\n(You are not given this picture: {why}.)"
