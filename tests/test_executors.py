@@ -370,3 +370,48 @@ def run_script(code):
     )
     assert done.stderr == ""
     return done.stdout.strip()
+
+
+NO_THREADS = """
+import asyncio, threading
+import nbtools.executors.engines as engines, nbtools.executors.workers as workers
+engines.THREADS = workers.THREADS = False
+import nbtools as nb
+from nbtools.testing import Scripted, call
+
+def refuse(self):
+    raise RuntimeError("can't start new thread")
+
+threading.Thread.start = refuse
+
+@nb.tool
+def double(n: int) -> int:
+    "Double."
+    return 2 * n
+
+@nb.tool
+async def later() -> str:
+    "Wait."
+    await asyncio.sleep(0)
+    return "later"
+
+@nb.tool(approval=True)
+def wipe() -> str:
+    "Wipe."
+    return "wiped"
+
+async def main():
+    calls = [call("double", {"n": 2}), call("later"), call("wipe")]
+    chat = nb.Chat(Scripted(calls, "Done."), tools=[double, later, wipe])
+    await chat.send("Go")
+    assert chat.status == "waiting"
+    await chat.calls[-1].approve()
+    return [known.told for known in chat.calls], chat.status, chat.messages[-1].parts[0].text
+
+print(asyncio.run(asyncio.wait_for(main(), 30)))
+"""
+
+
+def test_a_chat_works_where_there_are_no_threads():
+    """The engine is then the loop that runs, as in Pyodide."""
+    assert run_script(NO_THREADS) == "(['4', 'later', 'wiped'], 'ready', 'Done.')"
