@@ -8,6 +8,7 @@ import textwrap
 import threading
 
 import pytest
+import uvloop
 
 import nbtools as nb
 from nbtools.blocking import ask_person, run_blocking
@@ -72,6 +73,24 @@ def test_a_tool_on_the_main_thread_is_ended_when_its_time_is_up():
     turn = chat.ask("Spin")
     assert (turn.calls[0].outcome, turn.text) == ("timeout", "It hangs.")
     chat.close()
+
+
+def test_a_chat_is_asked_on_any_kind_of_loop():
+    """L-01, uvloop: awaited and blocking, with a tool on the main thread; its tasks go on."""
+
+    @nb.tool(thread="main")
+    def where() -> bool:
+        """Say whether this is the main thread."""
+        return on_main_thread()
+
+    async def program() -> list[object]:
+        task = asyncio.create_task(asyncio.sleep(0, "went on"))
+        chat = nb.Chat(nb.Scripted(*[call("where", {}), "There."] * 2), tools=[where])
+        turns = [await chat.send("Where?"), chat.ask("Where?")]
+        chat.close()
+        return [*[turn.calls[0].result for turn in turns], await task]
+
+    assert uvloop.run(program()) == [True, True, "went on"]
 
 
 def test_an_asynchronous_function_for_the_main_thread_runs_while_a_script_blocks():
