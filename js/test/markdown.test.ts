@@ -37,8 +37,26 @@ const PIECES = [
   "* * *\n",
   "text",
   "&amp; ",
+  "> - ".repeat(25),
   "\\*",
 ];
+
+describe("a model that repeats itself", () => {
+  it.each(["> ", "- ", "1. ", "> - ", "- > ", "1. - ", ">", "# ", "**", "[", "| ", "- [ ] "])(
+    "is shown, and what follows too: %j",
+    (unit) => {
+      const root = shown(`Before.\n\n${unit.repeat(20_000 / unit.length)}x\n\nAfter.`);
+      expect(root.textContent).toContain("Before.");
+      expect(root.textContent).toContain("x");
+      expect(root.textContent).toContain("After.");
+    },
+  );
+
+  it("loses no structure that a person would write", () => {
+    expect(shown(`${"> ".repeat(20)}deep`).querySelectorAll("blockquote")).toHaveLength(20);
+    expect(shown(`words\n\n${"-".repeat(80)}`).querySelectorAll("hr")).toHaveLength(1);
+  });
+});
 
 describe("markdown that is still being written", () => {
   it("ends as the same page, however it was cut", () => {

@@ -11,6 +11,9 @@ import { element } from "../dom";
 import { blockNode, codeBlock, languageOf } from "./blocks";
 import type { CodeBlock } from "./code";
 
+/** So many marks at the beginning of a line are no structure, and reading them would take the stack. */
+const TOO_DEEP = /^(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])(?=[ \t]))){40}/gm;
+
 /** How many finished blocks are laid out together. */
 const GROUP = 16;
 
@@ -42,7 +45,7 @@ export class MarkdownStream {
     this.#writing = writing;
     if (!text.startsWith(this.#text)) this.#reset();
     this.#text = text;
-    const rest = text.slice(this.#finishedLength);
+    const rest = text.slice(this.#finishedLength).replace(TOO_DEEP, asWords);
     const { tokens, links } = read(writing ? closeMarks(rest) : rest, this.#links);
     this.#relink(links);
     if (this.#growCode(tokens)) return;
@@ -135,6 +138,11 @@ function remake(block: Finished, links: Links): void {
 
 function isSameLink(left: Links[string] | undefined, right: Links[string] | undefined): boolean {
   return left?.href === right?.href && left?.title === right?.title;
+}
+
+/** Lets a line of marks stand as text: its first one becomes a character of no width. */
+function asWords(marks: string): string {
+  return `\u2060${marks.slice(1)}`;
 }
 
 /** Closes bold type and code that are open at the end, so that their marks do not flash up. */
