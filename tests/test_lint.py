@@ -123,11 +123,22 @@ def test_parse_may_not_fail_in_silence_nor_give_anything_else_than_arguments():
 
 
 def test_parse_gets_arguments_of_its_own_and_may_change_them():
-    def spread(args: dict[str, Any]) -> dict[str, Any]:
-        args["names"].append("more")
+    def in_order(args: dict[str, Any]) -> dict[str, Any]:
+        args["names"].sort()
         return args
 
-    given = {"names": ["one"]}
-    made = nb.tool(lambda names: names, name="f", parse=spread)
-    assert made.check(given) == {"names": ["one", "more"]}
-    assert given == {"names": ["one"]}
+    given = {"names": ["two", "one"]}
+    made = nb.tool(lambda names: names, name="f", parse=in_order)
+    assert made.check(given) == {"names": ["one", "two"]}
+    assert given == {"names": ["two", "one"]}
+
+
+def test_parse_that_does_not_leave_alone_what_it_made_runs_nothing():
+    """P-04: an amount that a person edits would not be the one that is paid."""
+
+    def in_cents(args: dict[str, Any]) -> dict[str, Any]:
+        return {**args, "amount": args["amount"] * 100}
+
+    made = nb.tool(lambda amount: amount, name="pay", parse=in_cents)
+    with pytest.raises(nb.InvalidArguments, match=r'parse makes of {"amount":300} something else'):
+        made.check({"amount": 3})

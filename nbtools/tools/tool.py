@@ -11,7 +11,7 @@ from typing import Any, Literal
 from nbtools.errors import InvalidArguments, ToolDefinitionError
 from nbtools.failure import explain, told_of
 from nbtools.frozen import thaw
-from nbtools.jsontext import digest
+from nbtools.jsontext import digest, dumps
 from nbtools.messages import Json, ToolSpec
 from nbtools.schema import Described, Variable, Written, callable_name, is_kind, read_docstring
 from nbtools.schema.signature import read_signature
@@ -59,7 +59,7 @@ class Tool:
             arguments that changes nothing. Where what it returns has changed when a person
             approves, the call is shown anew and does not run.
         parse: Reads the arguments before they are checked: it may return others, or refuse them
-            with `InvalidArguments`. It is quick, and takes what it gave once more.
+            with `InvalidArguments`. It is quick, and leaves alone what it gave before.
         background: Whether a call ends at once and its work goes on as a job.
         on_done: What the end of a job does when the chat is ready: `note` tells the model with the
             next request, `continue` asks it at once.
@@ -143,7 +143,16 @@ class Tool:
             InvalidArguments: They do not fit; the text names what is missing, unknown or of another
                 type, and what is accepted.
         """
-        return self._arguments.check(self._parsed(args, self.parse) if self.parse else args)
+        if self.parse is None:
+            return self._arguments.check(args)
+        effective = self._arguments.check(self._parsed(args, self.parse))
+        again = self._arguments.check(self._parsed(effective, self.parse))
+        if again != effective:  # edited arguments are read once more
+            raise InvalidArguments(
+                f"What {self.name!r} would take cannot be shown: its parse makes of "
+                f"{dumps(effective):.120} something else; it has to leave alone what it made."
+            )
+        return effective
 
     def bind(self, args: Mapping[str, Json]) -> dict[str, object]:
         """Give the Python values for the function.
