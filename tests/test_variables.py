@@ -304,3 +304,15 @@ def test_a_chat_shares_names_and_takes_them_back():
     chat.unshare("orders")
     assert chat.shared == {}
     chat.close()
+
+
+def test_a_value_that_is_shared_without_a_name_is_refused_with_the_way_to_do_it() -> None:
+    chat = nb.Chat(nb.Demo(pace=0))
+    with pytest.raises(
+        TypeError, match=r"A DataFrame is shared by a name, as in chat\.share\(orders"
+    ):
+        chat.share(pd.DataFrame())
+    with pytest.raises(ValueError, match="The pattern is empty"):
+        chat.share("")
+    assert dict(chat.shared) == {}
+    chat.close()

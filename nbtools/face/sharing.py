@@ -26,10 +26,13 @@ class Sharing:
             values: Objects by the name that the model may use.
 
         Raises:
-            ValueError: Columns of one are protected that no policy can bind: it is no table of
-                pandas.
+            TypeError: A value was given without a name.
+            ValueError: A pattern is empty, or columns of a value are protected that no policy can
+                bind: it is no table of pandas.
         """
         settings = self._session.settings
+        for pattern in patterns:
+            _expect_pattern(pattern)
 
         def share() -> None:
             for name in settings.privacy.policies.keys() & values.keys():
@@ -106,3 +109,11 @@ class Sharing:
             ContextLengthError: The newest message alone is over `context_limit`.
         """
         return self._session.engine.do(self._session.context_report)
+
+
+def _expect_pattern(given: object) -> None:
+    if not isinstance(given, str):
+        kind = type(given).__name__
+        raise TypeError(f"A {kind} is shared by a name, as in chat.share(orders=orders).")
+    if not given:
+        raise ValueError('The pattern is empty; expected one of names, such as "sales_*".')
