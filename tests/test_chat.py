@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import ipywidgets
+import pandas as pd
 import pytest
 import traitlets
 
@@ -195,7 +196,8 @@ async def test_a_message_may_hold_texts_and_files(tmp_path: Path):
     ("said", "error", "says"),
     [("", ValueError, "cannot be empty"), (" \n", ValueError, "cannot be empty"),
      ([], ValueError, "cannot be empty"), (7, TypeError, "not 7"), (None, TypeError, "not None"),
-     ([7], TypeError, "not 7"), (b"hi", TypeError, "not b'hi'")],
+     ([7], TypeError, "not 7"), (b"hi", TypeError, "not b'hi'"), ({"a": 1}, TypeError, "not {'a'"),
+     (pd.DataFrame({"a": [1]}), TypeError, "texts and files, not")],
 )  # fmt: skip
 def test_what_cannot_be_sent_is_quoted(said: Any, error: type[Exception], says: str):
     chat = chat_of()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import mimetypes
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,7 +23,9 @@ def parts_of(session: Session, said: object) -> tuple[Part, ...]:
         TypeError: It is something else.
         ValueError: Nothing is in it.
     """
-    if isinstance(said, bytes) or not isinstance(said, Iterable):
+    # A dict or a table is iterable too, and would give the names of its keys or columns.
+    named = isinstance(said, bytes | Mapping) or hasattr(said, "columns")
+    if named or not isinstance(said, Iterable):
         raise TypeError(f"A message is a text, or a list of texts and files, not {said!r:.80}.")
     given = [said] if isinstance(said, str) else list(said)
     texts = [part for part in given if isinstance(part, str)]
