@@ -48,7 +48,8 @@ class Chat(Talking, Answering, Sharing, Looking, Changing, Keeping, ChatWidget):
         max_parallel: How many tools of this chat execute at a time.
         max_results: How many Python values `results` keeps; the oldest go first.
         limits: Further limits of the answer to one message, and of what the model is told.
-        autosave: A file that the conversation is written to at each rest and before each effect.
+        autosave: A file that the conversation is written to at each rest and before each effect; what
+            it held before is replaced, unless this is `Chat.load` of the same file.
         on_tool_call: Answers calls of tools without a function; None means not handled.
         auto_send_tool_results: Whether results go to the model by themselves.
         on_act: Takes the handle of a call and the changes that its renderer sent.
