@@ -24,14 +24,18 @@ class Budget:
         """Say what was reached, in words for the person and the model."""
         limits = self.limits
         texts = {
-            "roundtrips": f"{self.roundtrips} rounds of tool calls in answer to one message.",
-            "calls": f"{limits.calls} tool calls in answer to one message.",
+            "roundtrips": f"{_count(self.roundtrips, 'round')} of tool calls in answer to one message.",
+            "calls": f"{_count(limits.calls, 'tool call')} in answer to one message.",
             "repeats": f"a call that failed {limits.repeats} times in the same way.",
             "seconds": f"{limits.seconds or 0:g} s of work on one message.",
             "tokens": f"{limits.tokens} tokens for one message.",
             "cost": f"a cost of {limits.cost} for one message.",
         }
         return texts[limit]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def turn(conversation: Conversation) -> tuple[Message, ...]:

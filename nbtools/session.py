@@ -215,6 +215,7 @@ class Session(Decisions):
         if call.state not in FINAL:
             raise AlreadyDecided("This call is not over yet; it can be run again afterwards.")
         self.expect_rest("run a call again")
+        self._watch.reset()
         again = self.new_id("c")
         message = runner.user_call(
             self.new_id("m"), again, call.tool, _raw_again(call, args), again=call.id

@@ -130,7 +130,7 @@ async def test_rounds_are_said_as_a_limit():
     page = Page(Strict(again, again, "So."), tools_that_ran(ran), max_roundtrips=1)
     await page.say("Go")
     assert limits_said(page) == [
-        ("roundtrips", "A limit was reached: 1 rounds of tool calls in answer to one message.")
+        ("roundtrips", "A limit was reached: 1 round of tool calls in answer to one message.")
     ]
 
 
@@ -196,6 +196,38 @@ def test_when_the_time_is_up_what_runs_is_ended_and_the_model_closes():
         "It may have done part of it."
     )
     assert (choices(model), page.texts[-1]) == (["auto", "none"], "Late.")
+
+
+def test_a_time_of_nothing_is_up_at_once():
+    async def story() -> Page:
+        ran: list[str] = []
+        model = Strict([call("read_log", {"day": "mon"})], "So.")
+        page = Page(model, tools_that_ran(ran), limits=nb.Limits(seconds=0))
+        await page.say("Go")
+        assert ran == []
+        return page
+
+    page = run_jumping(story())
+    assert (outcomes(page), page.texts[-1]) == (["limit"], "So.")
+
+
+def test_a_call_that_is_run_again_has_a_time_of_its_own():
+    async def story() -> Page:
+        @nb.tool
+        async def wait(seconds: float) -> float:
+            """Wait."""
+            await asyncio.sleep(seconds)
+            return seconds
+
+        model = Strict([call("wait", {"seconds": 6}, id="k-1")], "Done.")
+        page = Page(model, [wait], limits=nb.Limits(seconds=10))
+        await page.say("Go")
+        page.session.rerun("k-1")
+        await page.session.rest()
+        return page
+
+    page = run_jumping(story())
+    assert (outcomes(page), limits_said(page)) == (["ok", "ok"], [])
 
 
 def test_waiting_for_a_person_does_not_count_as_time():

@@ -20,19 +20,25 @@ class Stopwatch:
         self._spent = 0.0
         self._since: float | None = None
         self._handle: asyncio.Handle | None = None
+        self._over = False
 
     def reset(self) -> None:
         """Begin with a new turn."""
         self.pause()
-        self._spent = 0.0
+        self._spent, self._over = 0.0, False
 
     def run(self, limit: float | None) -> None:
         """Go on; `limit` is the most seconds of the turn, None for no limit."""
         if self._since is not None:
             return
         self._since = self._loop.time()
-        if limit is not None and self._spent < limit:
-            self._handle = self._loop.call_later(limit - self._spent, self._on_end)
+        if limit is not None and not self._over:
+            self._handle = self._loop.call_later(max(0.0, limit - self._spent), self._end)
+
+    def _end(self) -> None:
+        """Say once in a turn that its time is up."""
+        self._over = True
+        self._on_end()
 
     def pause(self) -> None:
         """Hold on, until `run`."""
