@@ -11,10 +11,6 @@ DIFFERENCES: dict[tuple[str, str], str] = {
         "rig-venice-error-envelope-nonexistent-model-error-preserves-status-and-body",
         "error",
     ): "the body's `error` is a text, which the library drops and we show",
-    (
-        "pydantic-ai-test-compatible-api-with-tool-calls-without-id",
-        "tool_calls",
-    ): "an empty id is no id",
 }
 
 CASES = cases("openai-chat")

@@ -43,7 +43,7 @@ def calls_of(body: str | bytes) -> list[tuple[str | None, str, str | None]]:
     data = body.encode() if isinstance(body, str) else body
     whole, bytewise = (decode("openai-chat", 200, {}, data, chunk=size) for size in (None, 1))
     assert whole == bytewise
-    return [(c["id"], c["name"], c["arguments_raw"]) for c in whole["tool_calls"]]
+    return [(c["id"] or None, c["name"], c["arguments_raw"]) for c in whole["tool_calls"]]
 
 
 def finish_of(body: str) -> ModelFinish | None:

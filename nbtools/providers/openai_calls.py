@@ -25,6 +25,8 @@ class Call:
 
     index: object
     id: str
+    blank: str | None = None
+    """An id that says nothing, where the server gave such a one."""
     name: str = ""
     kind: str = "function"
     opened: bool = False
@@ -90,6 +92,7 @@ class Calls:
             if not (given or name or text):
                 return
             call = self._begin(index, given, kind)
+            call.blank = "" if fragment.get("id") == "" else None
         _grow(call, name, text, into)
 
     def close(self, into: list[ModelEvent]) -> None:

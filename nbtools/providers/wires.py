@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from nbtools.events import (
@@ -33,6 +33,7 @@ from nbtools.providers.openai_decoder import Decoder as OpenAIDecoder
 from nbtools.providers.refusals import decoded
 from nbtools.providers.responses import OpenAIResponses
 from nbtools.providers.responses_decoder import Decoder as ResponsesDecoder
+from nbtools.tools import collect
 
 Wire = Literal["openai-chat", "openai-responses", "anthropic", "gemini", "ollama"]
 
@@ -47,8 +48,8 @@ _WIRES: Mapping[Wire, tuple[type[HttpProvider], type[BodyDecoder]]] = {
 
 def encode(
     wire: Wire,
-    conversation: Conversation | Sequence[Message],
-    tools: Sequence[Any] = (),
+    conversation: Conversation | Iterable[Message],
+    tools: Iterable[Any] | Mapping[str, Any] | None = (),
     *,
     model: str = "model",
     system: str = "",
@@ -59,8 +60,8 @@ def encode(
 
     Args:
         wire: Its wire.
-        conversation: A conversation, or a history that obeys the rules of `messages.Request`.
-        tools: Tools, or what a model is told of them (`messages.ToolSpec`).
+        conversation: A conversation, its messages, or the chat that has it.
+        tools: Tools, plain functions, or what a model is told of tools (`messages.ToolSpec`).
         model: The model's name.
         system: The system text.
         choice: Whether tools may be called.
@@ -70,12 +71,12 @@ def encode(
         ValueError: There is no such wire.
     """
     make: Any = _of(wire)[0]
-    if isinstance(conversation, Conversation):
-        conversation = prepare(conversation)
+    held: Any = conversation
+    messages: Iterable[Message] = getattr(held, "messages", held)
     request = Request(
-        messages=conversation,
+        messages=prepare(Conversation(messages=tuple(messages))),
         system=system,
-        tools=[tool if isinstance(tool, ToolSpec) else tool.spec for tool in tools],
+        tools=_specs(tools),
         choice=choice,
     )
     provider: HttpProvider = make(model, **settings)
@@ -85,8 +86,8 @@ def encode(
 def decode(
     wire: Wire,
     status: int,
-    headers: Mapping[str, str],  # noqa: ARG001 - what the answer is, its body says
-    body: bytes,
+    headers: object,  # noqa: ARG001 - what the answer is, its body says
+    body: bytes | bytearray | memoryview | str,
     *,
     chunk: int | None = None,
 ) -> dict[str, Json]:
@@ -104,9 +105,12 @@ def decode(
         and `error`, as far as the answer has them.
 
     Raises:
-        ValueError: There is no such wire.
+        ValueError: There is no such wire, or pieces would have no bytes.
     """
     decoder = decoder_of(wire)
+    if chunk is not None and chunk < 0:
+        raise ValueError(f"chunk is {chunk}; expected a number of bytes, or None.")
+    body = body.encode() if isinstance(body, str) else bytes(body)
     if not 200 <= status < 300:
         report = read_refusal(decoded(body))
         return {**_answer([]), "error": _error("http", status, report)}
@@ -134,8 +138,18 @@ def decoder_of(wire: Wire) -> BodyDecoder:
     return _of(wire)[1]()
 
 
+def _specs(tools: Iterable[Any] | Mapping[str, Any] | None) -> list[ToolSpec]:
+    given = list(tools.values() if isinstance(tools, Mapping) else tools or ())
+    return [each if isinstance(each, ToolSpec) else _spec(each) for each in given]
+
+
+def _spec(tool: Any) -> ToolSpec:
+    (made,) = collect([tool]).values()
+    return made.spec
+
+
 def _of(wire: str) -> tuple[type[HttpProvider], type[BodyDecoder]]:
-    found = _WIRES.get(wire)  # type: ignore[call-overload]
+    found = _WIRES.get(wire) if isinstance(wire, str) else None  # type: ignore[call-overload]
     if found is None:
         raise ValueError(f"There is no wire {wire!r}; expected one of {', '.join(_WIRES)}.")
     return found  # type: ignore[no-any-return]
@@ -166,7 +180,7 @@ def _call(begun: ModelCall, events: Sequence[ModelEvent]) -> dict[str, Json]:
     raw = "".join(e.text for e in events if isinstance(e, ModelArgs) and e.key is begun.key)
     kind = getattr(begun.key, "kind", "function")
     return {
-        "id": begun.id or None,
+        "id": begun.id or getattr(begun.key, "blank", None),
         "name": begun.name,
         "type": kind,
         "arguments": raw if kind == "custom" else _parsed(raw),
@@ -197,7 +211,7 @@ def _parsed(raw: str) -> Json:
         return {}
     try:
         return json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 
