@@ -139,6 +139,9 @@ class _Run:
         self._clock = clock
         self._ask_person = ask
         self._loop = asyncio.get_running_loop()
+        self._questions = 0
+        """How many are asked now; while there are any the clock stands still."""
+        self._begun, self._end = 0.0, clock.when()
 
     async def value(self) -> object:
         """Run the tool until it gives a value, or fails once more than it may."""
@@ -213,13 +216,16 @@ class _Run:
     async def _ask_here(
         self, text: str, form: Mapping[str, Json] | None, link: str
     ) -> dict[str, Json] | None:
-        begun, end = self._loop.time(), self._clock.when()
-        self._clock.reschedule(None)  # waiting for a person is not tool time
+        if not self._questions:  # waiting for a person is not tool time
+            self._begun, self._end = self._loop.time(), self._clock.when()
+            self._clock.reschedule(None)
+        self._questions += 1
         try:
             return await self._ask_person(text, form, link)
         finally:
-            if end is not None:
-                self._clock.reschedule(end + self._loop.time() - begun)
+            self._questions -= 1
+            if not self._questions and self._end is not None:
+                self._clock.reschedule(self._end + self._loop.time() - self._begun)
 
     async def _in_worker(self, function: Callable[[], Any]) -> Any:
         return await in_worker(function, late=self._late, left=self._left)

@@ -14,7 +14,7 @@ from nbtools.errors import AlreadyDecided, InvalidArguments, ToolError
 from nbtools.messages import Question
 from nbtools.testing import call
 from nbtools.tools import ToolContext
-from tests.stage import Page, Strict
+from tests.stage import Page, Strict, run_jumping
 
 FORM = {
     "type": "object",
@@ -166,6 +166,24 @@ async def test_one_call_asks_one_question_at_a_time():
         await answered(page, {"port": port})
     assert texts == ["First?", "Second?"]
     assert [each["port"] for each in heard] == ["Aro", "Bo"]
+
+
+def test_no_question_of_a_call_is_tool_time_however_many_it_asks_at_once():
+    async def story() -> tuple[str, str]:
+        @nb.tool(timeout=10)
+        async def moor(ctx: ToolContext[None]) -> None:
+            """Moor two ships, and then sleep."""
+            await asyncio.gather(ctx.ask("First?"), ctx.ask("Second?"))
+            await asyncio.sleep(60)
+
+        page = Page(Strict([call("moor", {}, id="k-1")], "Done."), [moor])
+        await page.say("Moor them")
+        for _question in range(2):
+            await asyncio.sleep(3_600)
+            await answered(page, {})
+        return page.call("k-1").outcome, page.call("k-1").error
+
+    assert run_jumping(story()) == ("timeout", "It took over 10 s.")
 
 
 async def test_other_calls_go_on_while_one_asks():
