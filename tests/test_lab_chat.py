@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.lab.chat import expect_state, kept_notebook, notebook_cells, python, show_chat
+from tests.lab.chat import (
+    ChatView,
+    expect_state,
+    kept_notebook,
+    notebook_cells,
+    python,
+    show_chat,
+)
 
 pytestmark = [pytest.mark.browser, pytest.mark.kernel]
 
@@ -335,3 +342,19 @@ def test_no_key_is_lost_while_a_turn_ends(notebook):
     expect(chat.composer).to_have_value(typed)
     assert notebook_cells(notebook) == cells
     chat.composer.fill("")
+
+
+def test_a_chat_within_another_widget_is_as_live_and_shows_no_transcript(notebook):
+    reply = '[say("Paying. "), call("pay", {"to": "Ann"})]'
+    first = show_chat(notebook, reply, '"Paid."', tools="pay")
+    boxed = notebook.run("from ipywidgets import Label, VBox\nVBox([Label('above'), chat])")
+    chat = ChatView(boxed.area)
+    chat.say("pay")
+    chat.button("Approve pay").click()
+    expect_state(chat.card("pay"), "done")
+    expect_state(first.card("pay"), "done")
+    expect(chat.answers.nth(1).locator(".prose")).to_have_text("Paid.")
+    chat.rest()
+    assert [output["output_type"] for output in boxed.outputs] == ["execute_result"]
+    expect(chat.area.locator(".nbt-static")).to_have_count(0)
+    assert python(notebook, "runs") == [("Ann", 10)]
