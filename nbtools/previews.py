@@ -16,7 +16,7 @@ from nbtools.failure import explain
 from nbtools.frozen import thaw
 from nbtools.jsontext import dumps
 from nbtools.messages import Preview, ToolCall
-from nbtools.plain import plain
+from nbtools.plain import plain_and_whole
 from nbtools.tools import Result, Tool, ToolContext
 
 TIMEOUT = 30.0
@@ -74,16 +74,34 @@ def _written(value: object) -> Preview:
 
 def _contents(value: object) -> str:
     """Write all that a value holds, so that any change of it is noticed."""
-    frame = frame_of(value)
-    if frame is None:
-        return dumps(plain(value, limit=_WHOLE, depth=100))
-    try:
-        import pandas as pd  # noqa: PLC0415 - a frame came, so it is there
+    written, _ = plain_and_whole(value, limit=_WHOLE, depth=100, instead=_marked)
+    return dumps(written)
 
-        rows = pd.util.hash_pandas_object(frame).to_numpy().tobytes().hex()
+
+def _marked(value: object) -> object:
+    """Give a fingerprint in the place of what JSON leaves out, or takes long to write."""
+    frame = frame_of(value)
+    if frame is not None:
+        return _of_frame(frame)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return hashlib.sha256(bytes(value)).hexdigest()
+    return _of_array(value) if type(value).__module__ == "numpy" else value
+
+
+def _of_array(array: Any) -> object:
+    if not getattr(array, "ndim", 0) or array.dtype.hasobject:
+        return array
+    return f"{array.shape} {array.dtype} {hashlib.sha256(array.tobytes()).hexdigest()}"
+
+
+def _of_frame(frame: Any) -> object:
+    import pandas as pd  # noqa: PLC0415 - a frame came, so it is there
+
+    try:
+        rows: object = pd.util.hash_pandas_object(frame).to_numpy()
     except TypeError:  # cells that cannot be hashed
-        rows = dumps(plain(frame, limit=_WHOLE, depth=100))
-    return f"{list(frame.columns)} {list(frame.dtypes)} {rows}"
+        rows = frame.to_dict("split")
+    return [list(frame.columns), [str(kind) for kind in frame.dtypes], rows]
 
 
 def _hash(text: str) -> str:

@@ -425,6 +425,49 @@ async def test_any_change_of_a_table_moves_its_preview(change: str) -> None:
     assert orders.dropped == [10]
 
 
+def _values() -> dict[str, Callable[[int], object]]:
+    """Give what a preview may return, each with one number in it that no display shows."""
+    import numpy as np
+    import pandas as pd
+
+    return {
+        "bytes": lambda n: bytes([0, n]),
+        "within data": lambda n: {"file": [bytearray([n])]},
+        "array": lambda n: np.array([*range(5_000), n]),
+        "text in an array": lambda n: np.array(["a", {"n": n}], dtype=object),
+        "table within data": lambda n: [1, pd.DataFrame({"n": [*range(500), n]})],
+        "cells with lists": lambda n: pd.DataFrame({"n": [[0], [n]]}),
+        "cells with bytes": lambda n: pd.DataFrame({"n": [[bytes([n])]]}),
+    }
+
+
+@pytest.mark.parametrize("kind", _values())
+async def test_any_change_of_a_value_moves_its_preview(kind: str) -> None:
+    made, number = _values()[kind], [1]
+    orders = Orders(lambda: made(number[0]))
+    page = orders.page()
+    await page.say("Drop")
+    number[0] = 2
+    approve(page)
+    await page.session.rest()
+    assert (orders.dropped, page.call("k-1").waiting) == ([], "approval")
+    approve(page)
+    await page.session.rest()
+    assert orders.dropped == [10]
+
+
+async def test_a_preview_may_take_its_arguments_by_place() -> None:
+    def rows(over: int, /, most: int = 5) -> str:
+        return f"over {over}, at most {most}"
+
+    orders = Orders(rows)
+    page = orders.page()
+    await page.say("Drop")
+    preview = page.call("k-1").preview
+    assert preview is not None
+    assert preview.display["text/plain"] == "over 10, at most 5"
+
+
 async def test_a_result_is_watched_for_its_value_and_shown_as_its_display() -> None:
     """So that what must not change need not be what is read."""
     version = [1]

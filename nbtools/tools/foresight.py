@@ -31,6 +31,8 @@ class Foresight:
         self._hidden = hidden_parameter(signature.parameters, ToolContext, tool)
         shown = [each for each in signature.parameters if each.name != self._hidden]
         self._takes = None if signature.open else {each.name for each in shown}
+        found = signature.parameters
+        self._positional = {each.name: each.default for each in found if each.positional}
         for each in shown:
             if each.default is EMPTY and each.name not in names:
                 raise ToolDefinitionError(
@@ -46,4 +48,6 @@ class Foresight:
         named = {name: value for name, value in values.items() if name in takes}
         if self._hidden is not None:
             named[self._hidden] = context
-        return functools.partial(self._function, **named)
+        order = self._positional.items()
+        positional = [named.pop(name, default) for name, default in order]
+        return functools.partial(self._function, *positional, **named)
