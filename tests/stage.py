@@ -17,7 +17,7 @@ from nbtools.bridge import Bridge
 from nbtools.errors import BadRequestError
 from nbtools.events import ModelEvent
 from nbtools.executors import Engine
-from nbtools.messages import Message, Request, Text, ToolCall
+from nbtools.messages import Conversation, Message, Request, Text, ToolCall
 from nbtools.providers import OpenAI, Provider
 from nbtools.publisher import Publisher
 from nbtools.reducer import calls_of
@@ -69,16 +69,25 @@ class Strict(Scripted):
 class Page:
     """A session with its bridge, and the copy that a page makes of what it is sent."""
 
-    def __init__(self, model: Provider, tools: Any = (), **settings: Any) -> None:
+    def __init__(
+        self,
+        model: Provider,
+        tools: Any = (),
+        *,
+        boot: str = "boot",
+        conversation: Conversation | None = None,
+        **settings: Any,
+    ) -> None:
         chosen = Settings(provider=model, tools=collect(tuple(tools)), **settings)
-        self.session = Session(chosen, Engine(asyncio.get_running_loop()))
+        self.session = Session(chosen, Engine(asyncio.get_running_loop()), conversation)
+        self.boot = boot
         self.sent: list[dict[str, Any]] = []
         self.times: list[float] = []
         self.bridge = Bridge(
             self.session,
             self._take,
             Publisher(asyncio.get_running_loop()),
-            boot="boot",
+            boot=boot,
             chat="chat",
             describe=lambda: {"model": {"label": model.label}},
         )
@@ -96,7 +105,7 @@ class Page:
             {
                 "id": f"c{next(self._ids)}",
                 "chat": "chat",
-                "boot": "boot",
+                "boot": self.boot,
                 "command": command,
                 **fields,
             }

@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import nbtools as nb
 from nbtools import codec, events
@@ -30,7 +28,6 @@ from nbtools.testing import call, hold, say
 from nbtools.tools import ToolContext
 from tests.page_copy import PageCopy
 from tests.stage import Page, Strict, run_jumping, tools_that_ran
-from tests.walk import Walk, random_walk
 
 PATCHES = Path(__file__).with_name("patches.json")
 STORIES = sorted(Path(__file__).with_name("stories").glob("*.json"))
@@ -46,39 +43,6 @@ async def pending_page(ran: list[str] | None = None) -> Page:
 
 
 # --- patches ------------------------------------------------------------------------------------
-
-
-@random_walk
-@given(data=st.data())
-def test_patches_in_any_order_lost_or_twice_and_a_snapshot_give_the_page_pythons_state(
-    data: st.DataObject,
-) -> None:
-    draw = data.draw
-
-    async def walk() -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]:
-        walking = Walk(draw)
-        first = dict(walking.page.bridge.snapshot())
-        await walking.take(lambda _: None)
-        numbered = [message for message in walking.page.sent if "seq" in message]
-        return first, numbered, dict(walking.page.bridge.snapshot())
-
-    first, messages, last = run_jumping(walk())
-    in_order = PageCopy(first)
-    states = {in_order.seq: in_order.state}
-    for message in messages:
-        in_order.receive(message)
-        states[in_order.seq] = in_order.state
-    assert in_order.state == PageCopy(last).state
-    copy = PageCopy(first)
-    for message in draw(st.lists(st.sampled_from(messages or [{}]), max_size=3 * len(messages))):
-        copy.receive(message)
-        assert copy.state == states[copy.seq]
-    for message in messages:
-        copy.receive(message)
-        assert copy.state == states[copy.seq]
-    if copy.behind:
-        copy.receive({"state": last})
-    assert copy.state == PageCopy(last).state
 
 
 async def test_a_snapshot_is_sent_only_when_the_page_asks() -> None:

@@ -1,134 +1,187 @@
-"""The rules of a conversation, each on random walks of its own."""
+"""The rules of a conversation hold, whatever a model says and people, pages and kernels do.
+
+`NBTOOLS_EXAMPLES=10000` walks further, and each time elsewhere. A walk that fails prints its steps.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import os
 
-from hypothesis import given
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
+from hypothesis.stateful import initialize, invariant, run_state_machine_as_test
 
+import nbtools as nb
 from nbtools import planner
 from nbtools.codec import decode_conversation, encode
-from nbtools.messages import FINAL, Notice, ToolCall
-from nbtools.outcomes import sentence
+from nbtools.messages import ENDED_WELL, FINAL, Notice, ToolCall
+from nbtools.outcomes import refused_by_rule, sentence
 from tests.page_copy import PageCopy
-from tests.stage import run_jumping
-from tests.walk import Walk, random_walk, settled
+from tests.walk import GUARDED, World, settled
+from tests.walkers import LIMITS, Walkers
+
+EXAMPLES = int(os.environ.get("NBTOOLS_EXAMPLES", "0"))
+FEW = 25
+"""How many walks are taken where nobody says how many."""
+BATCH = 500
+"""How many walks hypothesis takes at once: it remembers each of them."""
+WALKS = settings(
+    stateful_step_count=40,
+    derandomize=not EXAMPLES,
+    database=None,
+    deadline=None,
+    report_multiple_bugs=False,
+    suppress_health_check=list(HealthCheck),
+)
 
 
-def walk(check: Callable[[Walk], object]) -> Callable[[], None]:
-    """Make a test that walks at random and checks one rule."""
+class Walk(Walkers):
+    """One walk, and what always holds on it."""
 
-    def test(data: st.DataObject) -> None:
-        async def take() -> None:
-            await Walk(data.draw).take(check)
+    @initialize(
+        rounds=st.sampled_from([5, 5, 3, 2, 1, 0]),
+        auto_send=st.booleans(),
+        limits=LIMITS,
+        timeout=st.sampled_from([None, None, 60.0]),
+    )
+    def begin(self, rounds: int, auto_send: bool, limits: nb.Limits, timeout: float | None) -> None:
+        self.world = World(
+            max_roundtrips=rounds, auto_send=auto_send, limits=limits, approval_timeout=timeout
+        )
 
-        run_jumping(take())
+    def teardown(self) -> None:
+        if hasattr(self, "world"):
+            self.world.end()
+            assert not self.world.wrong, self.world.wrong
+            assert settled(self.world.conversation)
 
-    return random_walk(given(data=st.data())(test))
+    @invariant()
+    def nothing_is_wrong(self) -> None:
+        assert not self.world.wrong, self.world.wrong
 
+    @invariant()
+    def a_final_state_never_changes_and_a_call_runs_once(self) -> None:
+        world = self.world
+        known = {call.id: call for call in world.page.calls}
+        assert len(known) == len(world.page.calls)
+        for call_id, final in world.finals.items():
+            assert known.get(call_id, final) == final
+        world.finals |= {call.id: call for call in known.values() if call.state in FINAL}
+        assert set(world.started.values()) | set(world.entered.values()) <= {1}
 
-def finals_stay(walk: Walk) -> None:
-    known = {call.id: call for call in walk.page.calls}
-    for call_id, final in walk.finals.items():
-        assert known.get(call_id, final) == final
-    walk.finals |= {call.id: call for call in known.values() if call.state in FINAL}
-    assert set(walk.started.values()) | set(walk.entered.values()) <= {1}
-    assert len(known) == len(walk.page.calls)
+    @invariant()
+    def only_a_decision_lets_a_guarded_call_run(self) -> None:
+        for call in self.world.page.calls:
+            if call.tool in GUARDED and self.world.started[call.id]:
+                assert call.decision is not None
+                assert call.decision.approved
 
+    @invariant()
+    def every_request_is_accepted_by_a_strict_server(self) -> None:
+        conversation = self.world.conversation
+        assert not self.world.model.refused, self.world.model.refused
+        assert decode_conversation(json.loads(json.dumps(encode(conversation)))) == conversation
 
-def approvals_are_exact(walk: Walk) -> None:
-    assert walk.wrong == []
-    for call in walk.page.calls:
-        if call.tool in ("pay", "wipe", "later") and walk.started[call.id]:
-            assert call.decision is not None
-            assert call.decision.approved
+    @invariant()
+    def calls_wait_for_the_end_of_their_message(self) -> None:
+        for message in self.world.conversation.messages:
+            for call in message.parts:
+                if not isinstance(call, ToolCall) or message.role == "user":
+                    continue
+                if message.finish in ENDED_WELL:
+                    assert call.state != "streaming" or self._is_held_back()
+                elif message.finish != "stopped":
+                    assert self.world.started[call.id] == 0
+                    assert call.state == "streaming" or call.outcome in ("incomplete", "cancelled")
 
+    def _is_held_back(self) -> bool:
+        """Whether a program goes step by step, so that complete calls may lie unlooked at."""
+        return not self.world.session._pace.calls
 
-def requests_are_accepted(walk: Walk) -> None:
-    assert walk.model.refused == []
-    decoded = decode_conversation(json.loads(json.dumps(encode(walk.conversation))))
-    assert decoded == walk.conversation
+    @invariant()
+    def nothing_is_left_open(self) -> None:
+        world = self.world
+        conversation, session = world.conversation, world.session
+        if conversation.error is not None:
+            assert not any(map(planner.is_open, conversation.messages))
+        if not world.open_gates and not world.model.speaks:
+            assert conversation.status != "running"
+        if conversation.status in ("ready", "error"):
+            assert settled(conversation)
+        assert (conversation.status == "running") == session.busy
+        running = {job.id for job in world.jobs if job.state == "running"}
+        assert running == set(session.background._tasks)
 
-
-def calls_wait_for_the_end_of_their_message(walk: Walk) -> None:
-    for message in walk.conversation.messages:
-        for call in message.parts:
-            if not isinstance(call, ToolCall) or message.role == "user":
+    @invariant()
+    def none_is_a_result_and_pending_waits_for_a_person(self) -> None:
+        for call in self.world.page.calls:
+            if call.tool != "look" or not self.world.entered[call.id]:
                 continue
-            if message.finish in ("", "cut", "failed", "length", "filter"):
-                assert walk.started[call.id] == 0
-                assert call.state == "streaming" or call.outcome in ("incomplete", "cancelled")
-            elif message.finish != "stopped":
-                assert call.state != "streaming"
-
-
-def nothing_is_left_open(walk: Walk) -> None:
-    conversation = walk.conversation
-    if conversation.error is not None:
-        assert not any(map(planner.is_open, conversation.messages))
-    idle = not any(not gate.done() for gate in walk.gates)
-    if idle:
-        assert conversation.status != "running"
-    if conversation.status in ("ready", "error"):
-        assert settled(conversation)
-    assert (conversation.status == "running") == bool(walk.session._tasks)
-
-
-def none_is_a_result(walk: Walk) -> None:
-    for call in walk.page.calls:
-        if call.tool == "look" and call.origin == "model" and walk.entered[call.id]:
             n = (call.args or {})["n"]
             if n % 3 == 2:
                 assert call.waiting == "result" or call.outcome not in ("", "failed")
-            else:
+            elif call.outcome != "interrupted":
                 assert (call.outcome, call.value) == ("ok", [None, "seen"][n % 3])
 
+    @invariant()
+    def rounds_of_calls_are_limited_for_each_question(self) -> None:
+        world = self.world
+        limit = world.settings["max_roundtrips"]
+        since = world.model.requests[world.asked :]
+        if world.settings["auto_send"] and not self._is_asked_by_program():
+            assert len(since) <= limit + 2
+        for request in world.model.requests:
+            spoken = [message for message in request.messages if message.role == "assistant"]
+            assert request.choice == "auto" or spoken or limit == 0
+        for call in world.page.calls:
+            if call.outcome == "limit":
+                assert world.entered[call.id] == 0
 
-def rounds_are_limited(walk: Walk) -> None:
-    limit = walk.session.settings.max_roundtrips
-    since = walk.model.requests[walk.asked :]
-    if walk.session.settings.auto_send and not asked_by_program(walk):
-        assert len(since) <= limit + 2
-    for request in walk.model.requests:
-        spoken = [message for message in request.messages if message.role == "assistant"]
-        assert request.choice == "auto" or spoken or limit == 0
-    for call in walk.page.calls:
-        if call.outcome == "limit":
-            assert walk.entered[call.id] == 0
+    def _is_asked_by_program(self) -> bool:
+        """Whether a job's end made the model go on, which spends another message's rounds."""
+        messages = self.world.conversation.messages
+        parts = [part for message in messages for part in message.parts]
+        return any(isinstance(part, Notice) and part.asks for part in parts)
+
+    @invariant()
+    def the_model_is_told_what_became_of_each_call(self) -> None:
+        for call in self.world.page.calls:
+            if call.state == "error":
+                assert call.told
+                assert call.error
+                assert "Traceback" not in call.told
+            if call.outcome == "declined" and call.decision is not None:
+                reason = call.decision.reason
+                by_rule = call.decision.by == "rule"
+                assert call.told == (
+                    refused_by_rule(reason) if by_rule else sentence("declined", reason)
+                )
+            if call.outcome == "failed" and call.tool == "fail":
+                assert call.told == "The tool failed: ValueError"
+
+    @invariant()
+    def the_audit_knows_of_every_move(self) -> None:
+        rows = {row["call"]: row for row in self.world.session.audit.rows()}
+        jobs = {job.call: job for job in self.world.jobs}
+        for call in self.world.page.calls:
+            if self.world.started[call.id]:
+                row, end = rows[call.id], jobs.get(call.id, call)
+                assert (row["outcome"], row["args"]) == (end.outcome, call.args)
+
+    @invariant()
+    def every_window_has_what_python_had(self) -> None:
+        page = self.world.page
+        fresh = PageCopy(dict(page.bridge.snapshot()))
+        assert (page.copy.state, page.copy.seq) == (fresh.state, fresh.seq)
+        for window in page.windows:
+            assert window.copy.state == page.states[window.copy.seq]
+            if not window.slow and not window.is_unaware:
+                assert window.copy.state == fresh.state
 
 
-def asked_by_program(walk: Walk) -> bool:
-    """Whether the end of a job made the model go on, which spends another message's rounds."""
-    parts = [part for message in walk.conversation.messages for part in message.parts]
-    return any(isinstance(part, Notice) and part.asks for part in parts)
-
-
-def ends_are_told(walk: Walk) -> None:
-    for call in walk.page.calls:
-        if call.state == "error":
-            assert call.told
-            assert "Traceback" not in call.told
-            assert call.error
-        if call.outcome == "declined" and call.decision is not None:
-            assert call.told == sentence("declined", call.decision.reason)
-        if call.outcome == "failed" and call.tool == "fail":
-            assert call.told == "The tool failed: ValueError"
-
-
-def the_page_has_what_python_has(walk: Walk) -> None:
-    fresh = PageCopy(dict(walk.page.bridge.snapshot()))
-    assert walk.page.copy.state == fresh.state
-    assert walk.page.copy.seq == fresh.seq
-
-
-test_a_final_state_never_changes_and_a_call_runs_once = walk(finals_stay)
-test_only_an_exact_decision_approves = walk(approvals_are_exact)
-test_every_request_would_be_accepted_by_a_strict_server = walk(requests_are_accepted)
-test_calls_run_only_after_their_message_ended_well = walk(calls_wait_for_the_end_of_their_message)
-test_stop_a_new_message_and_an_error_close_every_open_call = walk(nothing_is_left_open)
-test_none_is_a_result_and_pending_waits_for_a_person = walk(none_is_a_result)
-test_rounds_of_calls_are_limited_for_each_question = walk(rounds_are_limited)
-test_the_model_is_told_what_became_of_each_call = walk(ends_are_told)
-test_the_page_has_after_every_step_what_python_has = walk(the_page_has_what_python_has)
+def test_the_rules_hold_whatever_a_model_says_and_people_pages_and_kernels_do() -> None:
+    wanted = EXAMPLES or FEW
+    for taken in range(0, wanted, BATCH):
+        batch = settings(WALKS, max_examples=min(BATCH, wanted - taken))
+        run_state_machine_as_test(Walk, settings=batch)

@@ -1,142 +1,337 @@
-"""A random walk through one conversation: a model says anything, a person does anything.
+"""A world in which anything may happen to one conversation: a model, tools, two windows, a kernel.
 
-Everything is real but the clock, which jumps. `NBTOOLS_EXAMPLES=2000` walks further, and each time
-elsewhere.
+Everything is real but the clock, which jumps. What somebody had no right to is written down in
+`World.wrong`; `test_properties` says what happens, and looks whether the rules hold.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
+import itertools
+import logging
+import tempfile
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable
-from typing import Any
-
-from hypothesis import HealthCheck, settings
-from hypothesis import strategies as st
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from pathlib import Path
+from typing import Any, TypeVar
 
 import nbtools as nb
-from nbtools import planner
-from nbtools.errors import OverloadedError, ProviderError
-from nbtools.events import (
-    CallStarted,
-    Event,
-    ModelArgs,
-    ModelCall,
-    ModelEvent,
-    ModelFault,
-    ModelFinish,
-    ModelReasoning,
-    ModelText,
-)
-from nbtools.messages import FINAL, Conversation, Request, ToolCall
+from nbtools import planner, storage
+from nbtools.events import CallStarted, Event, ModelArgs, ModelCall, ModelEvent
+from nbtools.face.keeping import fingerprints
+from nbtools.messages import FINAL, Conversation, Job, Request, ToolCall
 from nbtools.providers import Provider
 from nbtools.tools import ToolContext
-from tests.stage import Page, problem_of
+from tests.page_copy import PageCopy
+from tests.stage import JumpingLoop, Page, problem_of
 
-EXAMPLES = int(os.environ.get("NBTOOLS_EXAMPLES", "0"))
-STEPS = 14
-random_walk = settings(
-    max_examples=EXAMPLES or 14,
-    derandomize=not EXAMPLES,
-    database=None,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-)
+T = TypeVar("T")
 
-GOOD_ARGS = ["{}", "", "null", '{"n": 1}', '{"n": "2"}']
-BAD_ARGS = ['{"n": [1]}', '{"m": 1}', '{"n": 1', "[1]", "}"]
-ARGS = st.sampled_from([*GOOD_ARGS * 3, *BAD_ARGS])
-TOOLS = ["pay", "look", "wait", "person", "wipe", "fail", "later", "job", "more"]
-NAMES = st.sampled_from([*TOOLS, "pay", "look", "wait", "none", ""])
-LIMITS = st.builds(
-    nb.Limits, calls=st.sampled_from([100, 100, 3, 1, 0]), repeats=st.sampled_from([3, 3, 1])
-)
-CALL_IDS = st.sampled_from(["", "k-1", "k-1", "k-2", "k-3", "k-4"])
-GIVEN = st.sampled_from([None, "text", 0, "", ValueError(), nb.ToolError("Closed."), KeyError("x")])
-ODD: st.SearchStrategy[Any] = st.sampled_from([None, "yes", "true", 1, 1.0, [], {}, "", "k-1"])
+SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}}
+GUARDED = ("pay", "wipe", "later")
+"""The tools that ask."""
 
 
-class Impulsive(Provider):
-    """A model that says whatever is drawn, and is strict about what it is asked."""
+class Teller(Provider):
+    """A model that says what it is told to, piece by piece, and is strict about what it is asked."""
 
-    label = "impulsive"
+    label = "teller"
 
-    def __init__(self, walk: Walk) -> None:
-        self.walk = walk
+    def __init__(self) -> None:
         self.requests: list[Request] = []
         self.refused: list[str] = []
+        self.unsaid: list[ModelEvent] = []
+        self._pieces: asyncio.Queue[list[ModelEvent] | BaseException | None] | None = None
 
     async def stream(self, request: Request, **_: Any) -> AsyncGenerator[list[ModelEvent]]:
         self.requests.append(request)
         self.refused += filter(None, [problem_of(request)])
-        draw = self.walk.draw
-        for _number in range(draw(st.sampled_from([2, 1, 3, 4, 0]))):
-            match draw(st.sampled_from(["call", "call", "call", "text", "reasoning", "hold"])):
-                case "text":
-                    yield [ModelText(draw(st.sampled_from(["Hi. ", " ", "\n", "Well"])))]
-                case "reasoning":
-                    yield [ModelReasoning("Hm. ", draw(st.sampled_from([None, {"sig": 1}])))]
-                case "call":
-                    key = object()
-                    yield [ModelCall(key, draw(CALL_IDS), draw(NAMES))]
-                    for piece in draw(ARGS):
-                        yield [ModelArgs(key, piece)]
-                case "hold":
-                    await self.walk.gate()
-        for event in self._end(draw):
-            yield event
+        self.unsaid = []
+        own: asyncio.Queue[list[ModelEvent] | BaseException | None] = asyncio.Queue()
+        self._pieces = own
+        try:
+            while (piece := await own.get()) is not None:
+                if isinstance(piece, BaseException):
+                    raise piece
+                yield piece
+        finally:
+            if self._pieces is own:
+                self._pieces = None
 
-    def _end(self, draw: Callable[..., Any]) -> list[list[ModelEvent]]:
-        ends = [*["stop", "calls", "other"] * 5, "length", "filter", "cut"]
-        end = draw(st.sampled_from([*ends, "fault", "provider", "bug", "cancel"]))
-        match end:
-            case "cut":
-                return []
-            case "fault":
-                return [[ModelFault(OverloadedError("Too busy."))]]
-            case "provider":
-                raise ProviderError("Refused.")
-            case "bug":
-                raise RuntimeError("A bug of the provider.")
-            case "cancel":
-                raise asyncio.CancelledError
-        return [[ModelFinish(end)]]
+    @property
+    def speaks(self) -> bool:
+        """Whether it was asked and has not ended."""
+        return self._pieces is not None
+
+    def say(self, *events: ModelEvent) -> None:
+        """Say something, after what was left unsaid."""
+        assert self._pieces is not None
+        self._pieces.put_nowait([*self.unsaid, *events])
+        self.unsaid = []
+
+    def call(self, name: str, call_id: str, args: str, *, half: bool = False) -> None:
+        """Make a call, of which the second half may be left unsaid."""
+        key = object()
+        middle = len(args) // 2 if half else len(args)
+        self.say(ModelCall(key, call_id, name), ModelArgs(key, args[:middle]))
+        self.unsaid = [ModelArgs(key, args[middle:])] if half else []
+
+    def end(self, error: BaseException | None = None) -> None:
+        """End the stream, or let it fail."""
+        assert self._pieces is not None
+        self._pieces.put_nowait(error)
+
+    def forget(self) -> None:
+        """Take note that the program that asked is gone."""
+        self._pieces = None
 
 
-class Walk:
-    """A conversation and somebody who does anything with it.
+class Window:
+    """One view of the conversation, on a page of its own that may lag behind."""
+
+    def __init__(self, snapshot: dict[str, Any]) -> None:
+        self.copy = PageCopy(snapshot)
+        self.inbox: list[dict[str, Any]] = []
+        self.slow = False
+        self.loses = 0
+        """How many of the next messages get lost on the way."""
+        self.is_unaware = False
+        """Whether the last patch was lost: it hears of that with the next one."""
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Let a message arrive, or get lost."""
+        if "seq" in message or "state" in message:
+            self.is_unaware = bool(self.loses)
+        if self.loses:
+            self.loses -= 1
+        else:
+            self.inbox.append(message)
+
+    def receive(self) -> None:
+        """Take everything that has arrived."""
+        inbox, self.inbox = self.inbox, []
+        for message in inbox:
+            self.copy.receive(message)
+
+    @property
+    def has_to_look(self) -> bool:
+        """Whether something has arrived that it would look at now."""
+        return not self.slow and bool(self.inbox or self.copy.behind)
+
+    @property
+    def calls(self) -> list[dict[str, Any]]:
+        """The calls that it shows; those that wait for a person come first."""
+        parts = [part for message in self.copy.messages for part in message.get("parts", ())]
+        shown = [part for part in parts if part["type"] == "tool-call"]
+        return sorted(shown, key=lambda part: not part.get("waiting"))
+
+    @property
+    def message_ids(self) -> list[str]:
+        return [message["id"] for message in self.copy.messages]
+
+
+class WatchedPage(Page):
+    """A page whose messages go to several windows, and every state of which is kept."""
+
+    windows: list[Window]
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        self.windows = []
+        super().__init__(*args, **settings)
+        self.states = {self.copy.seq: self.copy.state}
+        self.windows = [Window(dict(self.bridge.snapshot())) for _ in range(2)]
+
+    def _take(self, message: dict[str, Any], buffers: list[bytes]) -> None:
+        super()._take(message, buffers)
+        self.states[self.copy.seq] = self.copy.state
+        for window in self.windows:
+            window.send(message)
+
+
+class Faults(logging.Handler):
+    """Hears of what nbtools itself logs as an error."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.heard: list[str] = []
+        self._logger = logging.getLogger("nbtools")
+        self._before = self._logger.level, self._logger.propagate
+        self._logger.setLevel(logging.ERROR)
+        self._logger.propagate = False  # a walk is refused much, and all of that would be kept
+        self._logger.addHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.heard.append(self.format(record))
+
+    def stop(self) -> None:
+        self._logger.removeHandler(self)
+        level, self._logger.propagate = self._before
+        self._logger.setLevel(level)
+
+
+class World:
+    """One conversation, and what becomes of it.
 
     Args:
-        draw: Draws from a strategy.
+        settings: Those of `nbtools.runner.Settings`.
     """
 
-    def __init__(self, draw: Callable[..., Any]) -> None:
-        self.draw = draw
+    def __init__(self, **settings: Any) -> None:
+        self.settings = settings
+        self.model = Teller()
         self.gates: list[asyncio.Future[object]] = []
         self.approved: dict[str, dict[str, Any]] = {}
         self.entered: Counter[str] = Counter()
-        self.wrong: list[str] = []
         self.started: Counter[str] = Counter()
         self.finals: dict[str, ToolCall] = {}
+        self.commands: list[tuple[dict[str, Any], dict[str, Any]]] = []
+        self.wrong: list[str] = []
         self.asked = 0
-        self.model = Impulsive(self)
-        self.page = Page(
-            self.model,
-            self._tools(),
-            max_roundtrips=draw(st.sampled_from([2, 1, 3, 0])),
-            auto_send=draw(st.booleans()),
-            limits=draw(LIMITS),
-        )
+        """How many requests had gone out when the last question came."""
+        self._faults = Faults()
+        self._folder = tempfile.TemporaryDirectory()
+        self._file = Path(self._folder.name) / "chat.json"
+        self._ids = itertools.count(1)
+        self._boots = itertools.count(1)
+        self._begin(Conversation())
+
+    def _begin(self, conversation: Conversation) -> None:
+        self.loop = JumpingLoop()
+        self.loop.set_exception_handler(lambda _, context: self.wrong.append(str(context)))
+        self.boot = f"boot-{next(self._boots)}"
+
+        async def open_page() -> WatchedPage:
+            return WatchedPage(
+                self.model,
+                self._tools(),
+                boot=self.boot,
+                conversation=conversation,
+                **self.settings,
+            )
+
+        self.page = self.loop.run_until_complete(open_page())
         self.session = self.page.session
+        self.session.save = self._save
         self.session.subscribe(self._note)
+
+    def _save(self, conversation: Conversation) -> None:
+        storage.save(self._file, conversation, fingerprints(self.session.settings.tools))
+
+    def _note(self, event: Event, _conversation: Conversation) -> None:
+        if isinstance(event, CallStarted):
+            self.started[event.call] += 1
 
     @property
     def conversation(self) -> Conversation:
         return self.session.conversation
 
-    async def gate(self) -> object:
-        """Wait until the walk opens this gate; return what it gives."""
+    @property
+    def jobs(self) -> list[Job]:
+        messages = self.conversation.messages
+        return [part for message in messages for part in message.parts if isinstance(part, Job)]
+
+    @property
+    def open_gates(self) -> list[asyncio.Future[object]]:
+        return [gate for gate in self.gates if not gate.done()]
+
+    def expect(self, holds: bool, otherwise: str) -> None:
+        """Write down what does not hold."""
+        if not holds:
+            self.wrong.append(otherwise)
+
+    # --- what happens -------------------------------------------------------------------------
+
+    def do(self, action: Callable[[], T], seconds: float = 1.0) -> T:
+        """Do something, and let everything happen that needs nobody."""
+
+        async def carried() -> T:
+            done = action()
+            await self._settle(seconds)
+            return done
+
+        return self._run(carried())
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        return self.loop.run_until_complete(work)
+
+    async def _settle(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        self.page.flush()
+        while hearing := [window for window in self.page.windows if window.has_to_look]:
+            for window in hearing:
+                window.receive()
+                if window.copy.behind:  # what it asks for comes to every window, or gets lost
+                    self.command("sync")
+        self.wrong += self._faults.heard
+        self._faults.heard.clear()
+
+    def command(self, command: str, **fields: Any) -> dict[str, Any]:
+        """Send a command from a window; return the answer."""
+        head = {"id": f"w{next(self._ids)}", "chat": "chat", "boot": self.boot}
+        payload = {**head, "command": command, **fields}
+        answer = self.page.post(payload)
+        self.commands.append((payload, answer))
+        self.expect(answer.get("ack") == payload["id"], f"{payload} was not answered")
+        return answer
+
+    def restart(self, *, saved: bool) -> None:
+        """Kill the kernel, and open the chat again from its file.
+
+        Args:
+            saved: Whether it was saved just before; else the file is what autosave made of it.
+        """
+        if saved:
+            self._save(self.conversation)
+        self._kill()
+        kept = Conversation()
+        if self._file.exists():
+            kept = storage.load(self._file, fingerprints(self.session.settings.tools))
+        self._forget_all_but(calls_in(kept))
+        asked, entered = len(self.model.requests), Counter(self.entered)
+        self._begin(kept)
+        self.do(self.session.take_up)
+        self.expect(settled_or_waits(self.conversation), "something streams or runs after a load")
+        self.expect(
+            (asked, entered) == (len(self.model.requests), self.entered), "loading did something"
+        )
+        self.asked = len(self.model.requests)
+
+    def _forget_all_but(self, calls: list[ToolCall]) -> None:
+        """Forget calls that no file has: another one may get the same id."""
+        self.finals = {call.id: call for call in calls if call.state in FINAL}
+        self.started.clear()
+        known = {call.id for call in calls}
+        for gone in self.entered.keys() - known:
+            del self.entered[gone]
+        for gone in self.approved.keys() - known:
+            del self.approved[gone]
+
+    def _kill(self) -> None:
+        """End everything at once; nothing that is said meanwhile reaches anybody."""
+        self.session.save = None
+        self.model.forget()
+        tasks = asyncio.all_tasks(self.loop)
+        for task in tasks:
+            task.cancel()
+        self._run(_ended(tasks))
+        self._run(self.loop.shutdown_asyncgens())
+        self._faults.heard.clear()
+        self.gates.clear()
+        self.loop.close()
+
+    def end(self) -> None:
+        """Stop, and look whether everything ends."""
+        self.do(self.session.close)
+        for gate in self.open_gates:
+            gate.cancel()
+        self.do(lambda: None)
+        self._kill()
+        self._faults.stop()
+        self._folder.cleanup()
+
+    # --- its tools ------------------------------------------------------------------------------
+
+    async def _gate(self) -> object:
         gate = asyncio.get_running_loop().create_future()
         self.gates.append(gate)
         given = await gate
@@ -144,17 +339,14 @@ class Walk:
             raise given
         return given
 
-    def _note(self, event: Event, _conversation: Conversation) -> None:
-        if isinstance(event, CallStarted):
-            self.started[event.call] += 1
-
     def _enter(self, context: ToolContext[Any], tool: str, n: int) -> None:
         """Write down what a body that was entered had no right to."""
         call = self.page.call(context.call_id)
         self.entered[call.id] += 1
         if call.state != "running" or call.args != {"n": n}:
             self.wrong.append(f"{tool}({n}) ran as {call}")
-        if tool in ("pay", "wipe") and self.approved.get(call.id) != {"n": n}:
+        by = call.decision.by if call.decision else ""
+        if tool in GUARDED and by != "rule" and self.approved.get(call.id) != {"n": n}:
             self.wrong.append(f"{tool}({n}) ran without an approval of these arguments")
 
     def _tools(self) -> list[nb.Tool]:
@@ -164,7 +356,12 @@ class Walk:
 
         async def wait(ctx: ToolContext[Any], n: int = 0) -> object:
             self._enter(ctx, "wait", n)
-            return await self.gate()
+            ctx.progress(0.5, "half way")
+            return await self._gate()
+
+        async def ask(ctx: ToolContext[Any], n: int = 0) -> object:
+            self._enter(ctx, "ask", n)
+            return "declined" if await ctx.ask("Which?", SCHEMA) is None else "answered"
 
         async def pay(ctx: ToolContext[Any], n: int = 0) -> object:
             self._enter(ctx, "pay", n)
@@ -172,167 +369,46 @@ class Walk:
 
         async def wipe(ctx: ToolContext[Any], n: int = 0) -> object:
             self._enter(ctx, "wipe", n)
-            return await self.gate()
+            return await self._gate()
 
         async def fail(ctx: ToolContext[Any], n: int = 0) -> object:
             self._enter(ctx, "fail", n)
             raise ValueError
 
         async def job(n: int = 0) -> object:
-            return await self.gate()
+            return await self._gate()
 
-        schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
         return [
             nb.tool(job, background=True),
             nb.tool(job, name="more", background=True, on_done="continue"),
             nb.tool(look),
             nb.tool(wait),
+            nb.tool(ask),
             nb.tool(pay, approval=True),
             nb.tool(wipe, destructive=True),
             nb.tool(fail),
-            nb.Tool("person", "A person answers.", schema),
-            nb.Tool("later", "A person approves and answers.", schema, approval=True),
+            nb.Tool("person", "A person answers.", SCHEMA),
+            nb.Tool("later", "A person approves and answers.", SCHEMA, approval=True),
         ]
 
-    # --- what somebody does -------------------------------------------------------------------
 
-    def act(self) -> None:
-        """Do one thing, more often than not one that gets on."""
-        doing: dict[str, Callable[[], object]] = {
-            name.removeprefix("_do_"): getattr(self, name)
-            for name in dir(self)
-            if name.startswith("_do_")
-        }
-        wanted = self.draw(st.sampled_from(["get on"] * len(doing) * 2 + list(doing)))
-        doing.get(wanted, self._get_on)()
-
-    def _get_on(self) -> None:
-        waiting = [call.waiting for call in self.page.calls if call.waiting]
-        if "approval" in waiting:
-            self._do_approve()
-        elif waiting:
-            self._do_answer()
-        elif any(not gate.done() for gate in self.gates):
-            self._do_open()
-        elif self.conversation.error:
-            self._do_resend()
-        else:
-            self._do_send()
-
-    def _do_open(self) -> None:
-        gates = [gate for gate in self.gates if not gate.done()]
-        if gates:
-            self.draw(st.sampled_from(gates)).set_result(self.draw(GIVEN))
-
-    def _do_send(self) -> None:
-        before = self.page.calls
-        texts = ["Go on", "yes", "/look n=1", "/pay n=1", "/pay n=x", "/nothing here", " "]
-        answer = self.page.command("send", text=self.draw(st.sampled_from(texts)))
-        if answer["ok"]:
-            self.asked = len(self.model.requests)
-            known = {call.id: call for call in self.page.calls}
-            self.expect(
-                all(known[call.id].state in FINAL for call in before), "a new message left calls"
-            )
-
-    def _call_id(self) -> str:
-        waiting = [call.id for call in self.page.calls if call.waiting]
-        every = [call.id for call in self.page.calls]
-        return str(self.draw(st.sampled_from([*waiting * 3, *every, "k-9"])))
-
-    def _do_approve(self) -> None:
-        call_id = self._call_id()
-        known = next((call for call in self.page.calls if call.id == call_id), None)
-        right = known.digest if known else "none"
-        fields: dict[str, Any] = {"call": call_id, "approved": True, "digest": right}
-        odds = ["", "", "", "edit", "edit", "approved", "digest", "missing"]
-        odd = self.draw(st.sampled_from(odds))
-        if odd in ("approved", "digest"):
-            fields[odd] = self.draw(ODD)
-        elif odd == "missing":
-            del fields[self.draw(st.sampled_from(list(fields)))]
-        elif odd == "edit":
-            fields["args"] = self.draw(st.sampled_from([{"n": 5}, {"n": "no"}, {}, {"m": 1}]))
-        exact = odd in ("", "edit") and known is not None and known.waiting == "approval"
-        if exact and known is not None:
-            self.approved[call_id] = {"n": 0, **(fields.get("args") or known.args or {})}
-            if fields.get("args") == {}:
-                self.approved[call_id] = {"n": 0}
-        answer = self.page.command("approve", **fields)
-        if not exact:
-            self.expect(not answer.get("ok"), f"approved by {fields}")
-
-    def _do_decline(self) -> None:
-        self.page.command("decline", call=self._call_id(), reason=self.draw(st.text(max_size=3)))
-
-    def _do_answer(self) -> None:
-        value = self.draw(st.sampled_from([None, "", 1, {"a": [1]}]))
-        self.page.command("answer", call=self._call_id(), value=value)
-
-    def _do_cancel(self) -> None:
-        self.page.command("cancel", call=self._call_id())
-
-    def _do_rerun(self) -> None:
-        args = self.draw(st.sampled_from([None, {"n": 2}, {"n": "x"}]))
-        self.page.command("rerun", call=self._call_id(), args=args)
-
-    def _do_stop(self) -> None:
-        self.page.command("stop")
-        self.expect(settled(self.conversation), "something is open after a stop")
-        self.expect(self.conversation.status != "running", "running after a stop")
-
-    def _do_clear(self) -> None:
-        self.page.command("clear")
-        self.expect(self.conversation.messages == (), "messages are left after a clear")
-        self.expect(self.page.shown == {**self.page.shown, "messages": []}, "the page is not clear")
-
-    def _do_resend(self) -> None:
-        if self.page.command("resend")["ok"]:
-            self.asked = len(self.model.requests)
-
-    def _message_id(self) -> str:
-        ids = [message.id for message in self.conversation.messages]
-        return str(self.draw(st.sampled_from([*ids, "m9"])))
-
-    def _do_edit(self) -> None:
-        if self.page.command("edit_message", message=self._message_id(), text="Rather this")["ok"]:
-            self.asked = len(self.model.requests)
-
-    def _do_regenerate(self) -> None:
-        if self.page.command("regenerate", message=self._message_id())["ok"]:
-            self.asked = len(self.model.requests)
-
-    def _do_odd(self) -> None:
-        before = self.conversation
-        self.page.post(self.draw(st.one_of(ODD, st.dictionaries(st.text(max_size=3), ODD))))
-        self.expect(self.conversation is before, "an odd command changed something")
-
-    # --- what always holds --------------------------------------------------------------------
-
-    def expect(self, holds: bool, otherwise: str) -> None:
-        if not holds:
-            self.wrong.append(otherwise)
-
-    async def settle(self) -> None:
-        """Let everything happen that needs nobody."""
-        await asyncio.sleep(10.0)
-        self.page.flush()
-
-    async def take(self, check: Callable[[Walk], object]) -> None:
-        """Walk, and check after every step."""
-        self._do_send()
-        for _ in range(self.draw(st.integers(1, STEPS))):
-            self.act()
-            await self.settle()
-            check(self)
-            assert self.wrong == []
-        self.session.stop()
-        for gate in self.gates:
-            gate.cancel()
-        await self.settle()
-        check(self)
+def calls_in(conversation: Conversation) -> list[ToolCall]:
+    parts = [part for message in conversation.messages for part in message.parts]
+    return [part for part in parts if isinstance(part, ToolCall)]
 
 
 def settled(conversation: Conversation) -> bool:
-    open_replies = any(map(planner.is_open, conversation.messages))
-    return not open_replies and not planner.open_calls(conversation)
+    """Whether no reply and no call is open."""
+    return not any(map(planner.is_open, conversation.messages)) and not planner.open_calls(
+        conversation
+    )
+
+
+def settled_or_waits(conversation: Conversation) -> bool:
+    """Whether nothing streams or runs."""
+    waits = all(call.state == "pending" for call in planner.open_calls(conversation))
+    return waits and not any(map(planner.is_open, conversation.messages))
+
+
+async def _ended(tasks: set[asyncio.Task[Any]]) -> None:
+    await asyncio.gather(*tasks, return_exceptions=True)
