@@ -12,10 +12,11 @@ from typing import Any
 
 from nbtools import display, storage
 from nbtools.audit import Redact
+from nbtools.checks import Check, expect, flag, optional
 from nbtools.executors import engine, remember_main
 from nbtools.face import Answering, Changing, Keeping, Looking, Sharing, Talking
 from nbtools.face.acting import acting
-from nbtools.face.changing import equipment
+from nbtools.face.changing import equipment, own_tools
 from nbtools.face.hooks import Hooks
 from nbtools.face.keeping import fingerprints
 from nbtools.face.turns import CallHandle
@@ -32,6 +33,10 @@ from nbtools.session import Session
 from nbtools.tools import Offered
 from nbtools.variables import Variables
 from nbtools.widget import ChatWidget
+
+_CONVERSATION: Check = optional(
+    (lambda value: isinstance(value, Conversation), "what another chat's `conversation` gives")
+)
 
 
 class Chat(Talking, Answering, Sharing, Looking, Changing, Keeping, ChatWidget):
@@ -95,7 +100,9 @@ class Chat(Talking, Answering, Sharing, Looking, Changing, Keeping, ChatWidget):
         redact: Redact | None = None,
         conversation: Conversation | None = None,
     ) -> None:
-        self._own_tools = tuple(tools)
+        expect("auto_send_tool_results", auto_send_tool_results, (flag, "True or False"))
+        expect("conversation", conversation, _CONVERSATION)
+        self._own_tools = own_tools(tools)
         settings = Settings(
             **equipment(resolve(model), self._own_tools),
             system="" if system is None else system, context=context,
@@ -153,7 +160,7 @@ class Chat(Talking, Answering, Sharing, Looking, Changing, Keeping, ChatWidget):
             ValueError: It is no saved chat; the text says what is wrong.
         """
         provider = resolve(model)
-        given = tuple(tools)
+        given = own_tools(tools)
         saved = storage.read(Path(path))
         known = gathered((*provider.tools, *given), saved.waiting)
         conversation = storage.settle(saved, fingerprints(known))

@@ -449,6 +449,11 @@ MISTAKEN: list[tuple[dict[str, Any], str]] = [
     ({"on_act": "f"}, "on_act is 'f'; expected a function of the call and the changes, or None."),
     ({"redact": "args"}, "redact is 'args'; expected a function of a row of the audit, or None."),
     ({"autosave": 3}, "autosave is 3; expected the path of a file."),
+    ({"tools": None}, "tools is None; expected a list of tools and functions."),
+    ({"tools": "look"}, "tools is 'look'; expected a list of tools and functions."),
+    ({"tools": nb.tool(len)}, "tools is <Tool len(obj)>; expected a list of tools and functions."),
+    ({"auto_send_tool_results": "no"}, "auto_send_tool_results is 'no'; expected True or False."),
+    ({"conversation": {}}, "conversation is {}; expected what another chat's `conversation` gives"),
 ]
 
 

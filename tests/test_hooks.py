@@ -217,9 +217,11 @@ async def test_what_on_returns_ends_it():
     chat.close()
 
 
-async def test_a_kind_that_there_is_not_is_named():
+async def test_a_kind_that_there_is_not_and_a_hook_that_is_no_function_are_named():
     chat = chat_with()
     kind: Any = "done"
+    with pytest.raises(ValueError, match="hook is 5; expected a function of one value"):
+        chat.on("message", 5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="no kind 'done' of hook; expected one of 'identified'"):
         chat.on(kind, print)
     chat.close()

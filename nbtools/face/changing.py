@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+from nbtools.checks import Check, expect
 from nbtools.providers import Provider, resolve
 from nbtools.providers.sealing import left_behind
 from nbtools.renderers import JavaScriptRenderer, Registry
@@ -43,7 +44,7 @@ class Changing:
 
     @tools.setter
     def tools(self, tools: Iterable[Offered]) -> None:
-        own = tuple(tools)
+        own = own_tools(tools)
         chosen = equipment(self.model, own)
         notice = f"The tools are now: {', '.join(chosen['tools']) or 'none'}."
         self._change(notice, **chosen)
@@ -97,6 +98,22 @@ class Changing:
             session.on_tools()
 
         self._session.engine.do(change)
+
+
+def own_tools(tools: Iterable[Offered]) -> tuple[Offered, ...]:
+    """Take the tools that a chat is given.
+
+    Raises:
+        ValueError: They are no list of tools; one alone is none either.
+    """
+    expect("tools", tools, _TOOLS)
+    return tuple(tools)
+
+
+_TOOLS: Check = (
+    lambda value: isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping),
+    "a list of tools and functions",
+)
 
 
 def equipment(provider: Provider, own: Sequence[Offered]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Literal, TypeAlias, get_args
 
 from nbtools import events as ev
+from nbtools.checks import expect
 from nbtools.executors import in_worker, is_cancelled
 from nbtools.face.turns import CallHandle
 from nbtools.failure import explain
@@ -69,8 +70,9 @@ class Hooks:
             hook: The function, synchronous or `async`.
 
         Raises:
-            ValueError: There is no such kind; the text names those there are.
+            ValueError: There is no such kind, and the text names those there are; or it is no function.
         """
+        expect("hook", hook, (callable, "a function of one value"))
         if kind not in get_args(Kind):
             kinds = ", ".join(map(repr, get_args(Kind)))
             raise ValueError(f"There is no kind {kind!r} of hook; expected one of {kinds}.")
