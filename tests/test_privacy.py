@@ -359,7 +359,7 @@ def test_a_value_is_found_as_python_and_as_nbtools_write_it(value: object, said:
 async def test_the_name_of_a_file_and_the_words_of_a_job_are_looked_through() -> None:
     """Each is said where it stands, and goes out with a note in its place."""
     page = protected("Nice.")
-    page.session.send([File(id="f", mime="text/csv", name="ada@example.org.csv", data="YQ==")])
+    page.session.send((File(id="f", mime="text/csv", name="ada@example.org.csv", data="YQ=="),))
     await page.session.rest()
     assert "1 of people.email in the name of a file" in page.shown["error"]["text"]
     page.command("resend")
