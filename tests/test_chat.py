@@ -637,6 +637,31 @@ def test_ask_lets_a_policy_decide_and_only_true_approves(said: object, runs: boo
     assert ran == (["wipe_cache False"] if runs else [])
 
 
+def test_what_a_policy_says_too_late_changes_nothing_and_ask_waits_for_the_end():
+    ran: list[str] = []
+    calls = [call("wipe_cache", id="k-1"), call("wipe_cache", {"force": True}, id="k-2")]
+    chat = chat_of(calls, "Too late.", tools=tools_that_ran(ran))
+
+    def decide(known: CallHandle) -> bool:
+        if known.id == "k-1":
+            known.decline("Somebody clicked.")
+        return True
+
+    assert chat.ask("Wipe", approve=decide).text == "Too late."
+    assert ran == ["wipe_cache True"]
+    assert chat.calls["k-1"].error == "Somebody clicked."
+
+
+@pytest.mark.parametrize("approve", [True, "yes", 1])
+def test_ask_takes_a_function_as_its_policy_and_sends_nothing_else(approve: Any):
+    chat = chat_of("Never.")
+    with pytest.raises(
+        ValueError, match=r"approve is .*; expected a function of the call, or None"
+    ):
+        chat.ask("Wipe", approve=approve)
+    assert chat.messages == ()
+
+
 def test_ask_declines_where_nobody_can_be_asked(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("nbtools.face.asking.PING_FOR", 0.25)
     ran: list[str] = []

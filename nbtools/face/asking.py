@@ -9,10 +9,13 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from nbtools.blocking import ask_person, run_blocking
 from nbtools.bridge import Bridge
+from nbtools.checks import expect, function_or_none
+from nbtools.errors import AlreadyDecided
 from nbtools.events import Event
 from nbtools.face.turns import CallHandle, Turn
 from nbtools.messages import Conversation, ToolCall
@@ -37,9 +40,13 @@ class Asking:
         session: The conversation.
         bridge: The way to the page.
         approve: Decides instead of a person; only an exact True approves.
+
+    Raises:
+        ValueError: `approve` is no function.
     """
 
     def __init__(self, session: Session, bridge: Bridge, approve: Approve | None) -> None:
+        expect("approve", approve, (function_or_none, "a function of the call, or None"))
         self._session = session
         self._bridge = bridge
         self._approve = approve
@@ -58,25 +65,30 @@ class Asking:
                 self._block(self._until_decided())
             else:
                 for call in waiting:
-                    turn = self._decide(CallHandle(self._session, call.id))
-                self._wait(turn)
+                    with suppress(
+                        AlreadyDecided
+                    ):  # meanwhile: its time was up, or somebody clicked
+                        self._decide(CallHandle(self._session, call.id))
+                self._block(self._session.rest())
 
     def _waiting(self) -> list[ToolCall]:
         calls = open_calls(self._session.conversation)
         return [call for call in calls if call.waiting == "approval"]
 
-    def _decide(self, call: CallHandle) -> Turn:
+    def _decide(self, call: CallHandle) -> None:
         self._asked[call.id] += 1
         if self._asked[call.id] > MOST_LOOKS:
-            return call.decline("What it would do changed each time it was approved.")
+            call.decline("What it would do changed each time it was approved.")
+            return
         if self._approve is not None:
             approved: bool | None = self._approve(call) is True
         else:
             approved = ask_person(f"{_preview(call)}Approve {call.tool}({_shown(call)})? [y/N] ")
         if approved:
-            return call.approve()
+            call.approve()
+            return
         nobody = "There is nobody here who could be asked." if approved is None else ""
-        return call.decline(nobody)
+        call.decline(nobody)
 
     def _clicks_arrive(self) -> bool:
         if self._clicks is None:

@@ -116,16 +116,18 @@ class Talking:
             ProviderError: The model, or the way to it, failed; it stands in the chat too.
             KeyboardInterrupt: The cell was interrupted; the chat was stopped.
             NbtoolsError: This was called from the chat's own thread, by an async tool.
+            ValueError: `approve` is no function.
         """
         if self._session.engine.here:
             raise NbtoolsError("chat.ask would wait for itself here: use `await chat.send(…)`.")
+        asking = Asking(self._session, self._bridge, approve)
         remember_main()
         try:
             turn = self.send(text, **options)
         except KeyboardInterrupt:  # it may have begun
             self.stop()
             raise
-        Asking(self._session, self._bridge, approve).settle(turn)
+        asking.settle(turn)
         if (fault := turn.fault()) is not None:
             raise fault
         return turn
