@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nbtools.events import ModelArgs, ModelCall, ModelEvent
+from nbtools.messages import Json
+from nbtools.providers.openai_thoughts import beside
 
 
 @dataclass(slots=True, eq=False)
@@ -29,6 +31,7 @@ class Call:
     """An id that says nothing, where the server gave such a one."""
     name: str = ""
     kind: str = "function"
+    sealed: Json = None
     opened: bool = False
     pieces: list[str] = field(default_factory=list)
 
@@ -47,10 +50,11 @@ class Call:
 class Calls:
     """The calls of one reply, in the order in which they began."""
 
-    __slots__ = ("_by_index", "_names", "_order")
+    __slots__ = ("_by_index", "_names", "_order", "_wire")
 
-    def __init__(self, names: Mapping[str, str]) -> None:
+    def __init__(self, names: Mapping[str, str], wire: str) -> None:
         self._names = names
+        self._wire = wire
         self._order: list[Call] = []
         self._by_index: dict[object, Call] = {}
 
@@ -93,6 +97,8 @@ class Calls:
                 return
             call = self._begin(index, given, kind)
             call.blank = "" if fragment.get("id") == "" else None
+        if "extra_content" in fragment:
+            call.sealed = beside(fragment, self._wire) or call.sealed
         _grow(call, name, text, into)
 
     def close(self, into: list[ModelEvent]) -> None:
@@ -157,7 +163,7 @@ def _grow(call: Call, name: str, text: str, into: list[ModelEvent]) -> None:
 
 def _open(call: Call, into: list[ModelEvent]) -> None:
     call.opened = True
-    into.append(ModelCall(call, call.id, call.name))
+    into.append(ModelCall(call, call.id, call.name, call.sealed))
     if call.pieces:
         into.append(ModelArgs(call, "".join(call.pieces)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nbtools.events import ModelEvent, ModelPart, ModelReasoning, ModelRefusal, ModelText
+from nbtools.events import ModelEvent, ModelPart, ModelRefusal, ModelText
 from nbtools.messages import Finish
 from nbtools.providers.decoding import BodyDecoder
 from nbtools.providers.failures import Report, read_report
@@ -15,10 +15,10 @@ from nbtools.providers.openai_fields import (
     images_of,
     parts_of,
     ran_of,
-    reasoning_of,
     sources_of,
     usage_of,
 )
+from nbtools.providers.openai_thoughts import WIRE, Thinking
 
 _FINISHES: Mapping[str, Finish] = {
     "length": "length",
@@ -37,11 +37,13 @@ class Decoder(BodyDecoder):
 
     Args:
         names: The names that tools have on the wire, each with the tool's own name.
+        wire: What material is marked with that only this server can read.
     """
 
-    def __init__(self, names: Mapping[str, str] | None = None) -> None:
+    def __init__(self, names: Mapping[str, str] | None = None, wire: str = WIRE) -> None:
         super().__init__()
-        self._calls = Calls(names or {})
+        self._calls = Calls(names or {}, wire)
+        self._thoughts = Thinking(wire)
         self._ran: list[object] = []
 
     def _body(self, body: dict[str, Any], into: list[ModelEvent]) -> bool:
@@ -76,6 +78,8 @@ class Decoder(BodyDecoder):
         self._begun = True
         if type(delta) is dict:
             content = delta.get("content")
+            if self._thoughts.open and (content or delta.get("tool_calls")):
+                self._thoughts.close(into)
             if len(delta) == 1 and type(content) is str:
                 if content:
                     into.append(ModelText(content))
@@ -92,8 +96,9 @@ class Decoder(BodyDecoder):
             self._report(report, into)
 
     def _delta(self, delta: dict[str, Any], content: object, into: list[ModelEvent]) -> None:
-        if reasoning := reasoning_of(delta):
-            into.append(ModelReasoning(reasoning))
+        self._thoughts.grow(delta, into)
+        if self._thoughts.open and (content or delta.get("tool_calls")):
+            self._thoughts.close(into)
         if content and type(content) is str:
             into.append(ModelText(content))
         elif type(content) is list:
@@ -136,6 +141,7 @@ class Decoder(BodyDecoder):
 
     def _leave(self, into: list[ModelEvent]) -> None:
         self._calls.close(into)
+        self._thoughts.leave(into)
         super()._leave(into)
 
     def _finish(self, reason: str) -> Finish:

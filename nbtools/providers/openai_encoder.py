@@ -13,6 +13,7 @@ from typing import Any
 from nbtools.facts import KEPT
 from nbtools.messages import File, Json, Message, Picture, Request, Text, ToolCall, ToolSpec
 from nbtools.providers.naming import model_calls
+from nbtools.providers.openai_thoughts import returned, returned_beside
 from nbtools.providers.texts import address, introduce, join_texts, written
 from nbtools.schema.strict import strict_schema
 
@@ -20,7 +21,7 @@ _NOTHING = "(no output)"
 
 
 def encode_request(
-    request: Request, names: Mapping[str, str], *, strict: bool = False
+    request: Request, names: Mapping[str, str], *, strict: bool = False, wire: str = ""
 ) -> dict[str, Json]:
     """Write a request, without the model and its settings.
 
@@ -28,6 +29,7 @@ def encode_request(
         request: The question, with a history that obeys the rules.
         names: What each name of a tool is on the wire, as `wire_names` gives it.
         strict: Whether to hold calls to those schemas that strict mode can express.
+        wire: What the material of the server that is asked is marked with.
 
     Returns:
         The field `messages`, and `tools` if there are any.
@@ -43,7 +45,7 @@ def encode_request(
         else:
             messages.extend(_said(behind))
             calls = model_calls(message)
-            messages.extend(_assistant(message, calls, names))
+            messages.extend(_assistant(message, calls, names, wire))
             behind = list(_pictures(calls, names))
     messages.extend(_said(behind))
     body: dict[str, Json] = {"messages": messages}
@@ -87,15 +89,16 @@ def _pictures(calls: Iterable[ToolCall], names: Mapping[str, str]) -> Iterable[J
 
 
 def _assistant(
-    message: Message, calls: Sequence[ToolCall], names: Mapping[str, str]
+    message: Message, calls: Sequence[ToolCall], names: Mapping[str, str], wire: str
 ) -> Iterable[Json]:
     """Write a reply, and directly after it the results of its calls."""
     text = join_texts([part.text for part in message.parts if type(part) is Text and part.text])
+    back = returned(message, wire)
     if calls:
-        asked = [_call(call, names) for call in calls]
-        yield {"role": "assistant", "content": text or None, "tool_calls": asked}
+        asked = [{**_call(call, names), **returned_beside(call, wire)} for call in calls]
+        yield {"role": "assistant", "content": text or None, "tool_calls": asked, **back}
     elif text:
-        yield {"role": "assistant", "content": text}
+        yield {"role": "assistant", "content": text, **back}
     for call in calls:
         yield {"role": "tool", "tool_call_id": call.id, "content": call.told or _NOTHING}
 

@@ -11,17 +11,7 @@ from nbtools.messages import File, Json, ToolCall, Usage
 from nbtools.plain import plain
 from nbtools.providers.fields import inner, word
 
-_REASONING = ("reasoning_content", "reasoning", "reasoning_text")
 _SOURCES = ("annotations", "search_results", "citations")
-
-
-def reasoning_of(delta: Mapping[str, Any]) -> str:
-    """Give the reasoning of a delta: the first of its names that has text."""
-    for field in _REASONING:
-        text = delta.get(field)
-        if text and type(text) is str:
-            return text
-    return ""
 
 
 def parts_of(content: list[Any]) -> Iterator[ModelEvent]:

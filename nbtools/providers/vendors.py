@@ -98,6 +98,15 @@ def wants_key(host: str) -> bool:
     return host in _VARIABLES or host.endswith(_AZURE)
 
 
+def is_openai(host: str) -> bool:
+    """Say whether a server is OpenAI's own, or runs OpenAI's models as they are.
+
+    Args:
+        host: The server's host name.
+    """
+    return host == urlsplit(OPENAI).netloc or host.endswith(_AZURE)
+
+
 def key_headers(host: str, key: str) -> dict[str, str]:
     """Give the headers that carry a key to a server.
 

@@ -1,0 +1,71 @@
+"""What single vendors demand of the messages of Chat Completions, beside what all of them take.
+
+It is about conversations that began elsewhere, or were broken off: a request of the vendor's own
+making would not need it.
+
+Source: https://docs.mistral.ai/capabilities/function_calling,
+https://api-docs.deepseek.com/guides/thinking_mode, and the refusals of the servers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+
+from nbtools.messages import Json
+from nbtools.providers.vendors import is_openai
+
+_MISTRAL = re.compile(r"\b[a-z]{2,5}[sx]tral\b", re.IGNORECASE)
+"""The names of Mistral's models, whoever serves them: their templates refuse what it refuses."""
+_MISTRAL_ID = re.compile(r"[A-Za-z0-9]{9}")
+_OPENAI_ID = re.compile(r".{1,40}", re.DOTALL)
+_DEEPSEEK = "api.deepseek.com"
+_ANSWERED = "OK."
+
+
+def suit(messages: Sequence[Json], *, model: str, host: str) -> list[Json]:
+    """Write messages so that the vendor accepts them.
+
+    Args:
+        messages: The field `messages` of a request; its items may be changed.
+        model: The model's name.
+        host: Who is asked.
+
+    Returns:
+        The messages to send.
+    """
+    suited = list(messages)
+    if _MISTRAL.search(model):
+        suited = list(_apart(suited))
+        _fit_ids(suited, _MISTRAL_ID, 9)
+    elif is_openai(host):
+        _fit_ids(suited, _OPENAI_ID, 40)
+    if host == _DEEPSEEK:
+        for message in suited:
+            if message["role"] == "assistant":
+                message.setdefault("reasoning_content", "")
+    return suited
+
+
+def _apart(messages: Sequence[Json]) -> Iterator[Json]:
+    """Let the model say a word between a result and what the user says next."""
+    before = ""
+    for message in messages:
+        if before == "tool" and message["role"] == "user":
+            yield {"role": "assistant", "content": _ANSWERED}
+        yield message
+        before = message["role"]
+
+
+def _fit_ids(messages: Sequence[Json], fits: re.Pattern[str], length: int) -> None:
+    """Replace ids that the vendor refuses, alike in calls and results and in every request."""
+    for message in messages:
+        for call in message.get("tool_calls") or ():
+            call["id"] = _id(call["id"], fits, length)
+        if "tool_call_id" in message:
+            message["tool_call_id"] = _id(message["tool_call_id"], fits, length)
+
+
+def _id(given: str, fits: re.Pattern[str], length: int) -> str:
+    return given if fits.fullmatch(given) else hashlib.sha256(given.encode()).hexdigest()[:length]
