@@ -422,6 +422,19 @@ def test_the_model_is_told_ten_rows_of_a_long_table():
     )
 
 
+@pytest.mark.parametrize(
+    ("values", "summary"),
+    [
+        ([1.0, np.nan, 3.0], " Least 1.0, mean 2.0, greatest 3.0. 1 not a number."),
+        ([np.nan, np.nan], " 2 not a number."),
+        ([], ""),
+    ],
+)
+def test_the_summary_of_an_array_leaves_out_what_is_no_number(values: list[float], summary: str):
+    first = tell(np.array(values)).partition("\n")[0]
+    assert first == f"An array of shape ({len(values)},) (float64).{summary}"
+
+
 def test_the_model_is_told_the_shape_and_range_of_an_array():
     assert tell(np.array([[1.0, 2.0], [3.0, np.inf]])) == (
         "An array of shape (2, 2) (float64). Least 1.0, mean Infinity, greatest Infinity.\n"

@@ -146,9 +146,15 @@ def _is_array(value: Any) -> bool:
 
 
 def _told_array(array: Any, limit: int) -> str:
-    summary = ""
-    if array.size and array.dtype.kind in "iuf":
-        low, mean, high = (plain(float(it)) for it in (array.min(), array.mean(), array.max()))
-        summary = f" Least {low}, mean {mean}, greatest {high}."
+    summary = _summary(array) if array.dtype.kind in "iuf" else ""
     values = dumps(plain(array, limit=max(limit - 200, 256)))
     return f"An array of shape {array.shape} ({array.dtype}).{summary}\n{values}"
+
+
+def _summary(array: Any) -> str:
+    known = array[array == array]  # noqa: PLR0124 - what is not a number equals nothing
+    unknown = f" {array.size - known.size:,} not a number." if known.size < array.size else ""
+    if not known.size:
+        return unknown
+    low, mean, high = (plain(float(it)) for it in (known.min(), known.mean(), known.max()))
+    return f" Least {low}, mean {mean}, greatest {high}.{unknown}"
