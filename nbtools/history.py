@@ -85,12 +85,21 @@ def trim(
         The messages that are sent.
 
     Raises:
-        ContextLengthError: The newest user message alone is over the limit.
+        ContextLengthError: The newest user message, or the rest of the request, alone is over the limit.
     """
     kept = _newest(_turns(messages), turns)
     if limit is not None and kept:
+        _expect_room(limit, reserved)
         kept = _fitting(kept, limit - reserved, measure or estimate_tokens)
     return tuple(message for turn in kept for message in turn)
+
+
+def _expect_room(limit: int, reserved: int) -> None:
+    if reserved >= limit:
+        raise ContextLengthError(
+            f"The instructions and the tools alone are about {reserved} tokens, over the limit of {limit}.",
+            hint="Shorten them, or raise the chat's context_limit.",
+        )
 
 
 def _newest(turns: list[list[Message]], count: int | None) -> list[list[Message]]:
