@@ -41,6 +41,9 @@ class Pace:
                 listed = ", ".join(map(repr, known)) or "none"
                 raise ValueError(f"There is no tool {name!r}; the chat has {listed}.")
         offered = [name for name in known if self.offers(name)]
+        if self.until and self.until not in offered:
+            listed = ", ".join(map(repr, offered)) or "none"
+            raise ValueError(f"until is {self.until!r}, and the tools offered are {listed}.")
         if choice is not None and choice not in (*_CHOICES, *offered):
             listed = ", ".join(map(repr, (*_CHOICES, *offered)))
             raise ValueError(f"tool_choice is {choice!r}; expected one of {listed}.")

@@ -213,6 +213,10 @@ async def test_no_tools_at_all_may_be_offered_and_tools_are_named_as_they_are():
             {"tools": [find], "settings": Settings(tool_choice="look")},
             "tool_choice is 'look'; expected one of 'auto', 'none', 'required', 'find'.",
         ),
+        (
+            {"until": "look", "tools": [find]},
+            "until is 'look', and the tools offered are 'find'.",
+        ),
     ],
 )
 async def test_a_tool_that_there_is_not_is_named_before_anything_is_sent(options: Any, text: str):
