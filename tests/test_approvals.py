@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field
 import nbtools as nb
 from nbtools.messages import ToolCall
 from nbtools.outcomes import sentence
-from nbtools.testing import call
+from nbtools.testing import call, encode
 from tests.servers import calls_reply, text_reply
 from tests.stage import Page, Serve, Strict, serve, tools_that_ran
 
@@ -43,6 +43,33 @@ async def test_of_two_parallel_calls_the_declined_one_has_a_result_with_the_reas
     ]
     assert (ran, page.call("k-2").outcome) == (["read_log mon"], "declined")
     assert (page.texts[-1], server.refused) == ("Then not.", [])
+
+
+async def test_a_declined_call_has_its_result_beside_the_other_on_every_wire():
+    """P-01: for Anthropic and Gemini both stand in one message."""
+    calls = [call("read_log", {"day": "mon"}, id="k-1"), call("wipe_cache", {}, id="k-2")]
+    page = Page(Strict(calls, "Then not."), tools_that_ran([]))
+    await page.say("Clean up")
+    page.command("decline", call="k-2", reason="not today")
+    await page.session.rest()
+    declined = sentence("declined", "not today")
+    conversation = page.session.conversation
+    blocks = encode("anthropic", conversation)["messages"][2]["content"]
+    assert blocks == [
+        {"type": "tool_result", "tool_use_id": "k-1", "content": "log of mon"},
+        {"type": "tool_result", "tool_use_id": "k-2", "content": declined, "is_error": True},
+    ]
+    parts = encode("gemini", conversation)["contents"][2]["parts"]
+    assert [part["functionResponse"]["response"] for part in parts] == [
+        {"result": "log of mon"},
+        {"error": declined},
+    ]
+    items = encode("openai-responses", conversation)["input"]
+    outputs = {item["call_id"]: item["output"] for item in items if "output" in item}
+    assert outputs == {"k-1": "log of mon", "k-2": declined}
+    messages = encode("ollama", conversation)["messages"]
+    told = [message["content"] for message in messages if message["role"] == "tool"]
+    assert told == ["log of mon", declined]
 
 
 async def test_both_parallel_calls_may_be_declined_without_a_reason(serve: Serve):
