@@ -49,6 +49,27 @@ def test_what_is_missing_is_named_with_its_place():
     ]
 
 
+@pytest.mark.parametrize("hint", [Box | None, list[Box], dict[str, Box], list[list[Box] | None]])
+def test_what_is_missing_is_found_in_whatever_holds_it(hint: Any):
+    def plot(box: Any) -> None:
+        """Draw one or more boxes.
+
+        Args:
+            box: Which to draw.
+        """
+
+    plot.__annotations__["box"] = hint
+    assert remarks(plot) == ["plot(box.lid): its description is missing."]
+
+
+def test_what_is_missing_is_found_in_an_object_that_is_written_by_hand():
+    size = {"type": "object", "description": "How large.", "properties": {"w": {"type": "number"}}}
+    schema = {"type": "object", "properties": {"size": size}}
+    assert remarks(nb.Tool("plot", "Draw a box.", schema)) == [
+        "plot(size.w): its description is missing."
+    ]
+
+
 @pytest.mark.parametrize("text", ["Get orders.", "The orders", "TODO", "orders data"])
 def test_a_description_that_repeats_the_name_is_vague(text: str):
     tool = nb.Tool("get_orders", text, {"type": "object", "properties": {}})

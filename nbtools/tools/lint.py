@@ -89,14 +89,28 @@ def _parameters(
         if isinstance(each, Mapping):
             path = f"{within}{name}"
             yield path, {**definitions.get(_reference(each), {}), **each}
-            yield from _below(each.get("items", each), definitions, path)
+            for held in _held(each):
+                yield from _below(held, definitions, path)
+
+
+def _held(schema: Json) -> Iterator[Json]:
+    """Give what a parameter is, or holds: each choice, the items of a list, the values of a dict."""
+    inner = schema if isinstance(schema, Mapping) else {}
+    found = [*inner.get("anyOf", ()), inner.get("items"), inner.get("additionalProperties")]
+    parts = [each for each in found if isinstance(each, Mapping)]
+    if not parts:
+        yield schema
+    for each in parts:
+        yield from _held(each)
 
 
 def _below(
     schema: Json, definitions: Mapping[str, Json], path: str
 ) -> Iterator[tuple[str, Mapping[str, Json]]]:
     name = _reference(schema)
-    if name in definitions:
+    if isinstance(schema, Mapping) and "properties" in schema:
+        yield from _parameters(schema, definitions, f"{path}.")
+    elif name in definitions:
         # Once is enough, and one that contains itself would never end.
         left = {other: each for other, each in definitions.items() if other != name}
         yield from _parameters(definitions[name], left, f"{path}.")
