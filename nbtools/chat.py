@@ -165,7 +165,7 @@ class Chat(Talking, Answering, Sharing, Looking, Changing, Keeping, ChatWidget):
         known = gathered((*provider.tools, *given), saved.waiting)
         conversation = storage.settle(saved, fingerprints(known))
         chat = cls(provider, tools=given, context=context, conversation=conversation, **settings)
-        if left := left_behind(conversation.messages, provider.wire):
+        if left := left_behind(conversation.messages, provider.wire, provider.origin):
             chat._session.engine.do(lambda: chat._session.notice(left))
         return chat
 

@@ -8,9 +8,28 @@ from typing import Any
 
 from nbtools.assembly import Assembly
 from nbtools.events import MessageStarted, ModelEvent
-from nbtools.messages import Conversation, Message, Part, Text, ToolCall
+from nbtools.messages import Conversation, Message, Part, Request, Text, ToolCall
 from nbtools.partial import parse_arguments
+from nbtools.providers.http import HttpProvider
+from nbtools.providers.sealing import mark
 from nbtools.reducer import reduce
+
+
+class Heard:
+    """Reads an answer to a question; what is sealed is marked as the provider's stream marks it."""
+
+    def __init__(self, model: HttpProvider, question: Request) -> None:
+        self._decoder, self._origin = model.decoder(question), model.origin
+
+    def feed(self, data: bytes) -> list[ModelEvent]:
+        return self._marked(self._decoder.feed(data))
+
+    def close(self) -> list[ModelEvent]:
+        return self._marked(self._decoder.close())
+
+    def _marked(self, events: list[ModelEvent]) -> list[ModelEvent]:
+        mark(events, self._origin)
+        return events
 
 
 def events_of(decoder: Any, body: str | bytes, size: int | None = None) -> list[ModelEvent]:

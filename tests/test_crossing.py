@@ -11,6 +11,7 @@ import pytest
 
 import nbtools as nb
 from nbtools import codec
+from nbtools.events import ModelReasoning
 from nbtools.messages import Conversation, Message, Notice, Reasoning, Request, ToolSpec
 from nbtools.providers import Anthropic, Gemini, Ollama, OpenAI, OpenAIResponses
 from nbtools.providers.anthropic import Decoder as AnthropicDecoder
@@ -21,8 +22,8 @@ from nbtools.providers.responses import Decoder as ResponsesDecoder
 from nbtools.providers.sealing import left_behind
 from nbtools.providers.wires import Wire
 from nbtools.testing import encode
-from tests.replay import asked, replied
-from tests.servers import chunk, fragment, sse
+from tests.replay import Heard, asked, replied
+from tests.servers import ModelServer, chunk, fragment, sse
 
 SECRET = "c2VjcmV0LW9mLXRoZS13aXJl"
 ARO = '{"port":"Aro"}'
@@ -187,7 +188,41 @@ def test_unsealed_thoughts_are_never_told_to_be_left_behind():
 
 def test_every_wire_has_a_name_of_its_own():
     providers = (OpenAI("m"), OpenAIResponses("m"), Anthropic("m"), Gemini("m"), Ollama("m"))
-    assert [provider.wire.split()[0] for provider in providers] == list(REPLIES)
-    servers = [OpenAI(name, base_url=f"https://{host}/v1") for name in "mn" for host in "ab"]
-    assert len({server.wire for server in servers}) == 4  # of which none reads another's thoughts
+    assert [provider.wire for provider in providers] == list(REPLIES)
     assert all(provider.encode(Request(messages=[asked("Hi")])) for provider in providers)
+
+
+@pytest.mark.parametrize(
+    ("make", "body"),
+    [(Anthropic, MESSAGES), (OpenAIResponses, RESPONSES), (Gemini, GEMINI)],
+    ids=["anthropic", "openai-responses", "gemini"],
+)
+def test_another_server_of_the_same_wire_is_not_sent_what_it_would_refuse(make: Any, body: str):
+    """W-12: a signature that is not its own makes it refuse every later request."""
+    one, two = (make("m", base_url=f"https://{host}.example/v1") for host in ("one", "two"))
+    request = Request(messages=[asked("Hi")], tools=[TIDE])
+    history = [asked("Hi"), replied(Heard(one, request), body), asked("And now?")]
+    sent = {model: json.dumps(model.encode(Request(messages=history))) for model in (one, two)}
+    assert SECRET in sent[one]
+    assert SECRET not in sent[two]
+    assert "tide_at" in sent[two]
+    expected = "" if make is Gemini else "1 thought"
+    assert expected in left_behind(history, two.wire, two.origin)
+    assert left_behind(history, one.wire, one.origin) == ""
+
+
+async def test_what_is_sealed_is_marked_as_it_streams():
+    async with ModelServer(MESSAGES, judge=lambda _: "") as server:
+        model = Anthropic("m", api_key="k", base_url=server.url)
+        stream = model.stream(Request(messages=[asked("Hi")]))
+        events = [event async for events in stream for event in events]
+        sealed = [event.sealed for event in events if isinstance(event, ModelReasoning)]
+        assert sealed[-1] == {"wire": "anthropic", "signature": SECRET, "origin": model.origin}
+
+
+def test_a_mark_names_no_server():
+    model = OpenAI("secret-model", base_url="https://secret.example/v1")
+    assert not {"secret", "example"} & set(model.origin.split())
+    assert model.origin != OpenAI("secret-model").origin
+    assert model.origin != OpenAI("other", base_url="https://secret.example/v1").origin
+    assert Anthropic("m").origin == Anthropic("n").origin

@@ -12,7 +12,7 @@ from nbtools import codec
 from nbtools.messages import Conversation, Message, Request, ToolSpec
 from nbtools.providers import OpenAI
 from nbtools.testing import decode
-from tests.replay import asked, replied
+from tests.replay import Heard, asked, replied
 from tests.servers import ModelServer, chunk, fragment, sse, text_reply
 
 Body = dict[str, Any]
@@ -25,7 +25,7 @@ QUESTION = Request(messages=[asked("Hi")], tools=[TIDE])
 
 def after(model: OpenAI, body: str, size: int | None = None) -> list[Message]:
     """A conversation with one round, after it was saved and loaded."""
-    messages = (asked("Hi"), replied(model.decoder(QUESTION), body, size=size))
+    messages = (asked("Hi"), replied(Heard(model, QUESTION), body, size=size))
     saved = json.loads(json.dumps(codec.encode(Conversation(messages=messages), saved=True)))
     return list(codec.decode_conversation(saved).messages)
 

@@ -27,6 +27,8 @@ class Provider:
     """Where the conversation is sent; "" when nothing leaves the process."""
     wire: str = ""
     """The name of its wire, which material that only it can read is marked with."""
+    origin: str = ""
+    """Who reads that material, where not every server of the wire does: a mark that names nobody."""
     demo: ClassVar[bool] = False
     """Whether it is a stand-in and no language model."""
     tools: Sequence[Tool] = ()

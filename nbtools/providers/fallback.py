@@ -39,7 +39,7 @@ class Fallback(Provider):
         self.providers: Sequence[Provider] = tuple(map(resolve, models))
         self.label = ", else ".join(provider.label for provider in self.providers)
         self.host = ", ".join(dict.fromkeys(each.host for each in self.providers if each.host))
-        self.wire = self.providers[0].wire
+        self.wire, self.origin = self.providers[0].wire, self.providers[0].origin
         self.settings = self.providers[0].settings
 
     def check(self, tools: Sequence[ToolSpec]) -> None:
@@ -66,7 +66,7 @@ class Fallback(Provider):
                 except (ProviderError, _NotNow) as error:
                     if isinstance(error, ProviderError) and not error.retryable:
                         raise
-                    left = left_behind(request.messages, following.wire)
+                    left = left_behind(request.messages, following.wire, following.origin)
                     yield [_moved_on(error, following, left)]
                     continue
                 while events is not None:

@@ -21,6 +21,7 @@ from nbtools.messages import Json, Message, Request
 from nbtools.providers.base import OnWait, Provider
 from nbtools.providers.connections import Clients, Timeouts, connection_error, silence_error
 from nbtools.providers.refusals import ADDRESS_HINT, models_hint, refusal
+from nbtools.providers.sealing import mark, origin_of, without_foreign
 from nbtools.providers.secrecy import scrub, split_login
 from nbtools.providers.vision import takes_pictures
 from nbtools.providers.waiting import LONGEST, RETRIES, back_off
@@ -70,6 +71,8 @@ class HttpProvider(Provider):
     """The address of the vendor itself, who always wants a key."""
     models: ClassVar[str] = "/models"
     """Where the names of the models are, below `base_url`."""
+    many_models: ClassVar[bool] = False
+    """Whether the server may have models of many makers, which do not read what others sealed."""
 
     def __init__(
         self,
@@ -96,6 +99,7 @@ class HttpProvider(Provider):
         self.model = model
         self.label = label
         self.host = parts.netloc
+        self.origin = origin_of(parts.hostname or "", model if self.many_models else "")
         self._base = address.rstrip("/")
         self._query = mark + query
         self._api_key = api_key
@@ -139,8 +143,10 @@ class HttpProvider(Provider):
         reply, events = await self._begin(request, on_wait)
         try:
             while events and type(events[-1]) is not ModelFault:
+                mark(events, self.origin)
                 yield events
                 events = await reply.read()
+            mark(events, self.origin)
             if events and isinstance(fault := events[-1], ModelFault):
                 yield [*events[:-1], ModelFault(self._scrubbed(fault.error))]
         finally:
@@ -177,6 +183,7 @@ class HttpProvider(Provider):
     def _fitted(self, request: Request) -> Request:
         """Leave out of a request what the model cannot take."""
         messages = self.fit(request.messages, request.settings)
+        messages = without_foreign(messages, self.origin)
         return request if messages is request.messages else replace(request, messages=messages)
 
     def _settings_for(self, request: Request) -> Settings:

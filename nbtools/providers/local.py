@@ -21,7 +21,6 @@ from nbtools.messages import Request
 from nbtools.providers.base import OnWait
 from nbtools.providers.connections import Timeouts
 from nbtools.providers.openai import OpenAI, ToolMode
-from nbtools.providers.openai_thoughts import mark_of
 from nbtools.settings import Settings, SettingsFields, merge
 
 _UNBOUND = "http://127.0.0.1:1/v1"
@@ -75,7 +74,6 @@ class Local(OpenAI):
         )
         self.label = f"local:{self._file.name}"
         self.host = ""
-        self.wire = mark_of(self.label, self.host)
         self._context = context
         self._threads = threads
         self._decides = tools is None

@@ -17,7 +17,7 @@ from nbtools.providers.openai_decoder import Decoder
 from nbtools.providers.openai_encoder import encode_request
 from nbtools.providers.openai_server import OpenAIServer, openai_address
 from nbtools.providers.openai_settings import encode_settings
-from nbtools.providers.openai_thoughts import mark_of
+from nbtools.providers.openai_thoughts import WIRE
 from nbtools.providers.openai_vendors import suit
 from nbtools.settings import Settings, SettingsFields
 
@@ -59,6 +59,8 @@ class OpenAI(OpenAIServer):
     """
 
     path = "/chat/completions"
+    wire = WIRE
+    many_models = True
     _worked = False
 
     def __init__(
@@ -89,7 +91,6 @@ class OpenAI(OpenAIServer):
             **fields,
         )
         self._note_server(strict=strict)
-        self.wire = mark_of(self.model, self.host)
         self._mode = _checked(tools)
 
     def encode(self, request: Request) -> dict[str, Json]:
@@ -111,7 +112,7 @@ class OpenAI(OpenAIServer):
             settings = self._settings_for(request)
         names = wire_names(request)
         extra = dict(settings.extra or {})
-        body = encode_request(request, names, strict=self._strict, wire=self.wire)
+        body = encode_request(request, names, strict=self._strict)
         body["messages"] = suit(body["messages"], model=self.model, host=self.host)
         if "tools" in extra:
             extra["tools"] = [*body.get("tools", ()), *extra["tools"]]
@@ -131,9 +132,7 @@ class OpenAI(OpenAIServer):
             request: The question.
         """
         names = own_names(request)
-        if self._emulates(request):
-            return EmulatedDecoder(Decoder(wire=self.wire), names)
-        return Decoder(names, self.wire)
+        return EmulatedDecoder(Decoder(), names) if self._emulates(request) else Decoder(names)
 
     def _emulates(self, request: Request) -> bool:
         return self._mode == "emulated" and needs_emulation(request)

@@ -50,11 +50,10 @@ class Call:
 class Calls:
     """The calls of one reply, in the order in which they began."""
 
-    __slots__ = ("_by_index", "_names", "_order", "_wire")
+    __slots__ = ("_by_index", "_names", "_order")
 
-    def __init__(self, names: Mapping[str, str], wire: str) -> None:
+    def __init__(self, names: Mapping[str, str]) -> None:
         self._names = names
-        self._wire = wire
         self._order: list[Call] = []
         self._by_index: dict[object, Call] = {}
 
@@ -98,7 +97,7 @@ class Calls:
             call = self._begin(index, given, kind)
             call.blank = "" if fragment.get("id") == "" else None
         if "extra_content" in fragment:
-            call.sealed = beside(fragment, self._wire) or call.sealed
+            call.sealed = beside(fragment) or call.sealed
         _grow(call, name, text, into)
 
     def close(self, into: list[ModelEvent]) -> None:

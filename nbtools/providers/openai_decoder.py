@@ -18,7 +18,7 @@ from nbtools.providers.openai_fields import (
     sources_of,
     usage_of,
 )
-from nbtools.providers.openai_thoughts import WIRE, Thinking
+from nbtools.providers.openai_thoughts import Thinking
 
 _FINISHES: Mapping[str, Finish] = {
     "length": "length",
@@ -37,13 +37,12 @@ class Decoder(BodyDecoder):
 
     Args:
         names: The names that tools have on the wire, each with the tool's own name.
-        wire: What material is marked with that only this server can read.
     """
 
-    def __init__(self, names: Mapping[str, str] | None = None, wire: str = WIRE) -> None:
+    def __init__(self, names: Mapping[str, str] | None = None) -> None:
         super().__init__()
-        self._calls = Calls(names or {}, wire)
-        self._thoughts = Thinking(wire)
+        self._calls = Calls(names or {})
+        self._thoughts = Thinking()
         self._ran: list[object] = []
 
     def _body(self, body: dict[str, Any], into: list[ModelEvent]) -> bool:

@@ -21,7 +21,7 @@ _NOTHING = "(no output)"
 
 
 def encode_request(
-    request: Request, names: Mapping[str, str], *, strict: bool = False, wire: str = ""
+    request: Request, names: Mapping[str, str], *, strict: bool = False
 ) -> dict[str, Json]:
     """Write a request, without the model and its settings.
 
@@ -29,7 +29,6 @@ def encode_request(
         request: The question, with a history that obeys the rules.
         names: What each name of a tool is on the wire, as `wire_names` gives it.
         strict: Whether to hold calls to those schemas that strict mode can express.
-        wire: What the material of the server that is asked is marked with.
 
     Returns:
         The field `messages`, and `tools` if there are any.
@@ -45,7 +44,7 @@ def encode_request(
         else:
             messages.extend(_said(behind))
             calls = model_calls(message)
-            messages.extend(_assistant(message, calls, names, wire))
+            messages.extend(_assistant(message, calls, names))
             behind = list(_pictures(calls, names))
     messages.extend(_said(behind))
     body: dict[str, Json] = {"messages": messages}
@@ -89,13 +88,13 @@ def _pictures(calls: Iterable[ToolCall], names: Mapping[str, str]) -> Iterable[J
 
 
 def _assistant(
-    message: Message, calls: Sequence[ToolCall], names: Mapping[str, str], wire: str
+    message: Message, calls: Sequence[ToolCall], names: Mapping[str, str]
 ) -> Iterable[Json]:
     """Write a reply, and directly after it the results of its calls."""
     text = join_texts([part.text for part in message.parts if type(part) is Text and part.text])
-    back = returned(message, wire)
+    back = returned(message)
     if calls:
-        asked = [{**_call(call, names), **returned_beside(call, wire)} for call in calls]
+        asked = [{**_call(call, names), **returned_beside(call)} for call in calls]
         yield {"role": "assistant", "content": text or None, "tool_calls": asked, **back}
     elif text:
         yield {"role": "assistant", "content": text, **back}

@@ -2,7 +2,7 @@
 
 The protocol knows no reasoning. Servers that have it add fields of their own: a text, which some of
 them demand with the next request; details that are signed or encrypted; signatures beside a call.
-They refuse each other's fields, so all of it goes back only to the model and the server it came from.
+They refuse each other's fields: what a model sealed is sent to no other, as `sealing` sees to it.
 
 Source: https://api-docs.deepseek.com/guides/thinking_mode,
 https://openrouter.ai/docs/guides/best-practices/reasoning-tokens,
@@ -11,7 +11,6 @@ https://ai.google.dev/gemini-api/docs/thought-signatures.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,34 +21,19 @@ from nbtools.providers.fields import inner
 from nbtools.providers.sealing import sealed_by
 
 WIRE = "openai-chat"
-"""The name of the wire, without the server."""
+"""The name of the wire in sealed material."""
 
 _TEXTS = ("reasoning_content", "reasoning", "reasoning_text")
 _GROWING = {"reasoning.text": "text", "reasoning.summary": "summary"}
 _SEALING = ("signature", "data")
 
 
-def mark_of(model: str, host: str) -> str:
-    """Name the wire of one model at one server, in words that give neither away to a saved file.
-
-    Args:
-        model: The model's name.
-        host: The server; "" if it is in this process.
-    """
-    return f"{WIRE} {hashlib.sha256(f'{model} {host}'.encode()).hexdigest()[:12]}"
-
-
 class Thinking:
-    """What is thought in one reply.
+    """What is thought in one reply."""
 
-    Args:
-        wire: What its material is marked with.
-    """
+    __slots__ = ("_details", "_extra", "_field", "open")
 
-    __slots__ = ("_details", "_extra", "_field", "_wire", "open")
-
-    def __init__(self, wire: str) -> None:
-        self._wire = wire
+    def __init__(self) -> None:
         self._field = ""
         self._details: list[dict[str, Json]] = []
         self._extra: Json = None
@@ -73,7 +57,7 @@ class Thinking:
         """End the thought that is open, if one is."""
         if self.open:
             self.open = False
-            into.append(ModelReasoning(sealed={"wire": self._wire, "field": self._field}))
+            into.append(ModelReasoning(sealed={"wire": WIRE, "field": self._field}))
 
     def leave(self, into: list[ModelEvent]) -> None:
         """Give what goes back as it came: signed details, and what stands beside the message."""
@@ -83,7 +67,7 @@ class Thinking:
         fields = {"reasoning_details": details, "extra_content": self._extra}
         kept = {name: value for name, value in fields.items() if value}
         if kept:
-            into.append(ModelReasoning(sealed={"wire": self._wire, "fields": kept}))
+            into.append(ModelReasoning(sealed={"wire": WIRE, "fields": kept}))
 
     def _add(self, details: object) -> None:
         """Join details that come in pieces; a piece without text brings the signature."""
@@ -100,31 +84,26 @@ class Thinking:
             last[growing] = text
 
 
-def returned(message: Message, wire: str) -> dict[str, Json]:
-    """Give the fields of a reply that go back to where it came from.
-
-    Args:
-        message: The reply.
-        wire: What the material of the server and the model that are asked is marked with.
-    """
+def returned(message: Message) -> dict[str, Json]:
+    """Give the fields of a reply that go back with it."""
     texts: dict[str, str] = {}
     fields: dict[str, Json] = {}
     for part in message.parts:
         if type(part) is Reasoning:
-            sealed = sealed_by(part, wire)
+            sealed = sealed_by(part, WIRE)
             if field := sealed.get("field"):
                 texts[field] = texts.get(field, "") + part.text
             fields |= thaw(sealed.get("fields", {}))
     return fields if "reasoning_details" in fields else {**texts, **fields}
 
 
-def beside(fragment: Mapping[str, Any], wire: str) -> Json:
+def beside(fragment: Mapping[str, Any]) -> Json:
     """Give what goes back of a call beside its id, name and arguments; None if that is all."""
     extra = inner(fragment, "extra_content")
-    return {"wire": wire, "extra_content": extra} if extra else None
+    return {"wire": WIRE, "extra_content": extra} if extra else None
 
 
-def returned_beside(call: ToolCall, wire: str) -> dict[str, Json]:
-    """Give the fields of a call that go back to where it came from."""
-    extra = sealed_by(call, wire).get("extra_content")
+def returned_beside(call: ToolCall) -> dict[str, Json]:
+    """Give the fields of a call that go back with it."""
+    extra = sealed_by(call, WIRE).get("extra_content")
     return {"extra_content": thaw(extra)} if extra else {}

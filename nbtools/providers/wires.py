@@ -80,6 +80,7 @@ def encode(
         choice=choice,
     )
     provider: HttpProvider = make(model, **settings)
+    provider.origin = ""  # whoever answered is taken for the server that is asked
     return provider.encode(request)
 
 
