@@ -684,6 +684,18 @@ def test_thinking_is_asked_for_by_a_word_or_by_a_number():
     assert earlier["thinking"] == {"type": "enabled", "budget_tokens": 4096}
 
 
+@pytest.mark.parametrize(("most", "budget"), [(2_000, 1_999), (1_025, 1_024), (1_024, None)])
+@pytest.mark.parametrize("reasoning", ["high", 5_000])
+def test_thinking_leaves_room_in_the_most_tokens_of_a_reply(
+    reasoning: Any, most: int, budget: int | None
+):
+    """The server refuses a budget that is not below them, or below the least that it takes."""
+    provider = Anthropic("claude-sonnet-4-5", reasoning=reasoning, max_tokens=most)
+    body = provider.encode(Request(messages=[user(said("Hi"))]))
+    assert body["max_tokens"] == most
+    assert body.get("thinking", {}).get("budget_tokens") == budget
+
+
 def test_the_shape_of_an_answer_is_sent_as_a_closed_schema():
     schema = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}}}
     body = body_of(user(said("Hi")), output=schema)

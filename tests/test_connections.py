@@ -18,7 +18,7 @@ import nbtools as nb
 from nbtools import errors
 from nbtools.events import ModelEvent, ModelFault, ModelText
 from nbtools.messages import Message, Request, Text, ToolSpec
-from nbtools.providers import OpenAI
+from nbtools.providers import Anthropic, Gemini, Ollama, OpenAI, OpenAIResponses
 from nbtools.providers.http import HttpProvider
 from tests.servers import Answer, ModelServer, chunk, sse, text_reply
 
@@ -140,12 +140,13 @@ def test_azure_is_given_its_key_in_its_own_header(name: str):
     assert provider._authorization("k") == {"api-key": "k"}
 
 
-def test_tools_in_extra_are_added_to_those_of_the_chat():
+@pytest.mark.parametrize("make", [OpenAI, OpenAIResponses, Anthropic, Gemini, Ollama])
+def test_tools_in_extra_are_added_to_those_of_the_chat(make: Any):
     tool = ToolSpec(name="rows", description="", parameters={"type": "object"})
-    body = OpenAI("m", extra={"tools": [{"type": "browser_search"}]}).encode(
-        Request(messages=HI.messages, tools=[tool])
-    )
-    assert [each["type"] for each in body["tools"]] == ["function", "browser_search"]
+    request = Request(messages=HI.messages, tools=[tool])
+    own = make("m").encode(request)["tools"]
+    search = {"type": "browser_search"}
+    assert make("m", extra={"tools": [search]}).encode(request)["tools"] == [*own, search]
 
 
 async def test_the_certificates_are_read_once_and_again_when_others_are_named(

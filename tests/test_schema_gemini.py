@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 
 import nbtools as nb
 from nbtools.errors import ToolDefinitionError
+from nbtools.messages import Request
 from nbtools.providers import Gemini
 from nbtools.schema.gemini import Inexpressible, gemini_schema
 
@@ -208,3 +209,43 @@ def test_a_chat_says_it_when_the_model_is_chosen():
     assert chat.model.label == "scripted"
     with pytest.raises(ToolDefinitionError):
         nb.Chat("gemini:gemini-3-pro-preview", tools=[nb.tool(free)])
+
+
+class Tree(BaseModel):
+    label: str
+    kids: list[Tree] = []
+
+
+class Free(BaseModel):
+    counts: dict[str, int]
+
+
+def test_the_shape_of_an_answer_is_told_though_it_contains_itself():
+    config = Gemini("m", output=Tree).encode(Request(messages=()))["generationConfig"]
+    assert config["responseMimeType"] == "application/json"
+    kids = config["responseSchema"]["properties"]["kids"]["items"]["properties"]
+    assert kids["label"] == {"type": "STRING"}
+    assert "$ref" not in json.dumps(config)
+
+
+def test_a_shape_that_cannot_be_told_is_named_with_its_place():
+    with pytest.raises(
+        ValueError,
+        match="Gemini cannot be told of the output 'Free': its field 'counts' is an object with",
+    ):
+        Gemini("m", output=Free).encode(Request(messages=()))
+
+
+def test_any_object_and_any_list_may_be_asked_for():
+    shapes: list[dict[str, Any]] = [
+        {"type": "object"},
+        {"type": "array", "items": {"type": "integer"}},
+    ]
+    told = [
+        Gemini("m", output=shape).encode(Request(messages=()))["generationConfig"]
+        for shape in shapes
+    ]
+    assert [each.get("responseSchema") for each in told] == [
+        None,
+        {"type": "ARRAY", "items": {"type": "INTEGER"}},
+    ]

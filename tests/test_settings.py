@@ -123,6 +123,8 @@ def test_a_tool_that_has_to_be_called_is_not_asked_for_again_with_its_result():
     reply = Message(id="m-a", role="assistant", parts=(done,), finish="calls")
     assert "tool_choice" not in body_of(Settings(tool_choice="required"), reply)
     assert body_of(Settings(tool_choice="none"), reply)["tool_choice"] == "none"
+    said = Message(id="m-b", role="assistant", parts=(Text(id="p", text="So."),), finish="stop")
+    assert body_of(Settings(tool_choice="required"), reply, said)["tool_choice"] == "required"
 
 
 def test_a_choice_that_is_no_tool_is_named():

@@ -45,7 +45,7 @@ def encode_settings(
     Raises:
         ValueError: The settings name a tool or an output that cannot be meant.
     """
-    thinking, effort, room = _thinking(settings.reasoning, model)
+    thinking, effort, room = _thinking(settings, model)
     output = {"effort": effort, "format": _format(settings)}
     fields: dict[str, Json] = {
         "max_tokens": settings.max_tokens or room,
@@ -58,8 +58,9 @@ def encode_settings(
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _thinking(reasoning: Effort | int | None, model: str) -> tuple[Json, str | None, int]:
+def _thinking(settings: Settings, model: str) -> tuple[Json, str | None, int]:
     """Give how to think, the word for how much, and the tokens of the whole reply."""
+    reasoning = settings.reasoning
     if reasoning is None:
         return None, None, _ROOM
     if reasoning == "none":
@@ -68,6 +69,10 @@ def _thinking(reasoning: Effort | int | None, model: str) -> tuple[Json, str | N
         word = "low" if reasoning == "minimal" else reasoning
         return {"type": "adaptive"}, word, _ROOM + _BUDGETS[reasoning]
     budget = max(_BUDGETS[reasoning] if isinstance(reasoning, str) else reasoning, _LEAST)
+    if settings.max_tokens is not None:  # which the budget has to be below
+        budget = min(budget, settings.max_tokens - 1)
+        if budget < _LEAST:
+            return None, None, _ROOM
     return {"type": "enabled", "budget_tokens": budget}, None, _ROOM + budget
 
 

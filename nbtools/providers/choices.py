@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nbtools.messages import Request
+from nbtools.providers.naming import model_calls
 from nbtools.settings import Settings
 
 WORDS = frozenset({"auto", "none", "required"})
@@ -17,7 +18,8 @@ def tool_choice(request: Request, settings: Settings) -> str:
 
     Returns:
         "auto", "none", "required", or the name of the one tool to call. The last two hold until
-        the model has called: with results at the end of the history it may go on as it likes.
+        the model has called: with results at the end of the history it may go on as it likes, for
+        else it could never answer.
 
     Raises:
         ValueError: The settings name a tool that the request does not have.
@@ -29,5 +31,5 @@ def tool_choice(request: Request, settings: Settings) -> str:
     if choice not in WORDS and choice not in names:
         expected = ", ".join(map(repr, (*sorted(WORDS), *names)))
         raise ValueError(f"tool_choice is {choice!r}; expected one of {expected}.")
-    answered = bool(request.messages) and request.messages[-1].role == "assistant"
+    answered = any(model_calls(message) for message in request.messages[-1:])
     return "auto" if answered and choice != "none" else choice

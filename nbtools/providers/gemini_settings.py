@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from nbtools.messages import Json, Request
 from nbtools.providers.choices import WORDS, tool_choice
-from nbtools.schema.gemini import gemini_schema
+from nbtools.schema.gemini import Inexpressible, gemini_shape
 from nbtools.schema.output import output_schema
-from nbtools.settings import Effort, Settings
+from nbtools.settings import Effort, Output, Settings
 
 _BUDGETS: Mapping[Effort, int] = {
     "none": 0,
@@ -41,8 +41,19 @@ def encode_config(settings: Settings, *, levels: bool) -> dict[str, Json]:
     }
     if settings.output is not None:
         fields["responseMimeType"] = "application/json"
-        fields["responseSchema"] = gemini_schema(output_schema(settings.output)[1])
+        fields["responseSchema"] = _shape(settings.output)
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def _shape(output: Output) -> Json:
+    name, schema = output_schema(output)
+    try:
+        return gemini_shape(schema)
+    except Inexpressible as error:
+        place = f"its field {error.place!r}" if error.place else "it"
+        raise ValueError(
+            f"Gemini cannot be told of the output {name!r}: {place} {error.why}."
+        ) from None
 
 
 def encode_choice(

@@ -94,14 +94,15 @@ class Ollama(HttpProvider):
         """
         request = self._fitted(request)
         names, settings = wire_names(request), self._settings_for(request)
-        tools = encode_tools(request, settings, names)
+        extra = dict(settings.extra or {})
+        tools = [*encode_tools(request, settings, names), *extra.pop("tools", ())]
         return {
             "model": self.model,
             "messages": encode_messages(request, names),
             **({"tools": tools} if tools else {}),
             **encode_settings(settings),
             "stream": True,
-            **(settings.extra or {}),
+            **extra,
         }
 
     def decoder(self, request: Request) -> Decoder:

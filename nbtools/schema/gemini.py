@@ -55,8 +55,21 @@ def gemini_schema(schema: Mapping[str, Json]) -> Schema | None:
     """
     if not schema.get("properties"):
         return None
-    definitions = {**_mapping(schema.get("definitions")), **_mapping(schema.get("$defs"))}
-    return _Writer(definitions).write(schema, "", ())
+    return _writer(schema).write(schema, "", ())
+
+
+def gemini_shape(schema: Mapping[str, Json]) -> Schema | None:
+    """Write the shape of an answer in the dialect; None if it may be any object.
+
+    Args:
+        schema: A JSON Schema.
+
+    Raises:
+        Inexpressible: The dialect has no words for it; the error names the property.
+    """
+    if schema.get("type") == "object" and not schema.get("properties"):
+        return None
+    return _writer(schema).write(schema, "", ())
 
 
 class _Endless(Inexpressible):
@@ -169,6 +182,10 @@ class _Writer:
                     raise
         fields: Schema = {"properties": written, "propertyOrdering": list(written)}
         return {**fields, "required": required} if required else fields
+
+
+def _writer(schema: Mapping[str, Json]) -> _Writer:
+    return _Writer({**_mapping(schema.get("definitions")), **_mapping(schema.get("$defs"))})
 
 
 def _mapping(value: Json) -> Mapping[str, Json]:
