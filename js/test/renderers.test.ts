@@ -136,4 +136,16 @@ describe("a MIME bundle", () => {
     expect(page.root.querySelector("script")).toBeNull();
     expect(page.find("img.picture")?.getAttribute("src")).toMatch(/^data:image\/svg\+xml,/);
   });
+
+  it("says in words that a picture is broken", async () => {
+    const display = { "image/png": "AAAA" };
+    const page = await show({
+      conversation: answering([call({ state: "result", outcome: "ok", display })]),
+    });
+    await page.settle();
+    page.find("img.picture")?.dispatchEvent(new Event("error"));
+    await page.settle();
+    expect(page.find("img.picture")).toBeNull();
+    expect(page.find(".result")?.textContent).toBe("This picture is broken.");
+  });
 });

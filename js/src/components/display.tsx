@@ -124,5 +124,6 @@ export function Picture({ mime, data, name = "Picture of the result" }: PictureP
   }, [mime, typeof data === "string" ? data : data.asset]);
   if (shown.error) return <p class="muted">{shown.error}</p>;
   if (!shown.url) return <p class="muted">Loading the picture…</p>;
-  return <img class="picture" src={shown.url} alt={name} />;
+  const refuse = () => setShown({ url: "", error: "This picture is broken." });
+  return <img class="picture" src={shown.url} alt={name} onError={refuse} />;
 }
