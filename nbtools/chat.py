@@ -101,7 +101,6 @@ class Chat(Talking, Answering, Sharing, Looking, Changing, Keeping, ChatWidget):
         conversation: Conversation | None = None,
     ) -> None:
         expect("auto_send_tool_results", auto_send_tool_results, (flag, "True or False"))
-        expect("conversation", conversation, _CONVERSATION)
         self._own_tools = own_tools(tools)
         settings = Settings(
             **equipment(resolve(model), self._own_tools),
@@ -120,6 +119,7 @@ class Chat(Talking, Answering, Sharing, Looking, Changing, Keeping, ChatWidget):
 
     def _open(self, settings: Settings, conversation: Conversation | None) -> None:
         """Make the session, and what hears of it from its beginning."""
+        expect("conversation", conversation, _CONVERSATION)
         remember_main()
         self._id = secrets.token_hex(6)
         self._session = session = Session(settings, engine(), conversation)
