@@ -29,7 +29,7 @@ from nbtools.failure import explain
 from nbtools.frozen import thaw
 from nbtools.messages import Json, Progress, ToolCall
 from nbtools.runner import Emit, Handler, Settings
-from nbtools.tools import PENDING, Tool, ToolContext
+from nbtools.tools import PENDING, Result, Tool, ToolContext
 from nbtools.tools.invoke import bound, invoke
 
 LONGEST_OUTPUT = 64_000
@@ -287,4 +287,6 @@ class Sink:
 
     def partial(self, value: object) -> None:
         """Show a value that is not yet the last."""
-        self._emit(ev.CallProgressed(call=self._call, display=bundle(value)))
+        faces = value if isinstance(value, Result) else Result(value)
+        shown = bundle(faces.value if faces.display is None else faces.display)
+        self._emit(ev.CallProgressed(call=self._call, display=shown))

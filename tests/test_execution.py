@@ -389,6 +389,23 @@ async def test_what_a_process_raises_fails_the_call_as_everywhere():
     assert (page.calls[0].outcome, page.calls[0].told) == ("failed", "Closed.")
 
 
+async def test_what_a_generator_yields_is_shown_by_the_face_that_it_has_for_the_person():
+    @nb.tool
+    def count() -> Iterator[nb.Result]:
+        """Count."""
+        yield nb.Result(1, model="one", display="first")
+        yield nb.Result(2, model="two")
+
+    shown: list[Any] = []
+    page = Page(Strict([call("count", {})], "So."), [count])
+    page.session.subscribe(
+        lambda event, _: shown.append(event.display["text/plain"]), (CallProgressed,)
+    )
+    await page.say("Count")
+    assert shown == ["first", "2"]
+    assert (page.calls[0].told, page.calls[0].value) == ("two", 2)
+
+
 class TwoWordsError(Exception):
     """Cannot be unpickled: its arguments are not those it is made of."""
 
