@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import nbtools as nb
-from nbtools.events import CallProgressed
+from nbtools.events import CallProgressed, Event
 from nbtools.testing import call
 from tests.stage import Page, Strict, run_jumping
 
@@ -397,10 +397,13 @@ async def test_what_a_generator_yields_is_shown_by_the_face_that_it_has_for_the_
         yield nb.Result(2, model="two")
 
     shown: list[Any] = []
+
+    def look(event: Event, _: object) -> None:
+        if isinstance(event, CallProgressed) and event.display is not None:
+            shown.append(event.display["text/plain"])
+
     page = Page(Strict([call("count", {})], "So."), [count])
-    page.session.subscribe(
-        lambda event, _: shown.append(event.display["text/plain"]), (CallProgressed,)
-    )
+    page.session.subscribe(look)
     await page.say("Count")
     assert shown == ["first", "2"]
     assert (page.calls[0].told, page.calls[0].value) == ("two", 2)
