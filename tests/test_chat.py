@@ -862,7 +862,7 @@ async def test_an_on_act_that_raises_is_told_in_the_chat(comms: list[RecordingCo
     assert (await chat.send("Hi")).text == "Hi."
 
 
-class Framed(ipywidgets.DOMWidget):
+class Framed(ipywidgets.DOMWidget):  # type: ignore[misc]
     """Holds widgets in traits of its own, as maps and grids do; one of them holds it, too."""
 
     inner = traitlets.Instance(ipywidgets.Widget).tag(sync=True, **ipywidgets.widget_serialization)
