@@ -33,9 +33,7 @@ class Changing:
 
     def _set_model(self, model: str | Provider | None) -> None:
         provider = resolve(model)
-        left = left_behind(
-            self._session.conversation.messages, provider.wire, provider.origin
-        )
+        left = left_behind(self._session.conversation.messages, provider.wire, provider.origin)
         notice = f"The model is now {provider.label}. {left}".strip()
         self._change(notice, **equipment(provider, self._own_tools))
 
