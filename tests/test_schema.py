@@ -7,7 +7,18 @@ import datetime as dt
 import enum
 import functools
 import math
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, Self, TypedDict, Unpack
+from collections.abc import Iterable
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    NotRequired,
+    Self,
+    TypedDict,
+    Unpack,
+)
 
 import pytest
 from pydantic import AfterValidator, BaseModel, Field, PlainSerializer, SecretStr, field_serializer
@@ -484,6 +495,30 @@ def test_a_type_that_no_model_can_fill_is_refused_with_its_parameter(hint, text)
         tool(function)
     assert "Tool 'function'" in str(caught.value)
     assert text in str(caught.value)
+
+
+def test_a_type_that_no_value_has_is_refused():
+    def function(x: Final[int] = 1) -> None: ...  # type: ignore[misc]
+
+    with pytest.raises(ToolDefinitionError, match=r"parameter 'x' .* \(no value has such a type\)"):
+        tool(function)
+
+
+def test_a_default_that_is_no_text_is_refused():
+    def function(x: str = "\ud800") -> None: ...
+
+    with pytest.raises(ToolDefinitionError, match="Tool 'function' cannot be described to a model"):
+        tool(function)
+
+
+def test_what_a_type_reads_item_by_item_is_read_before_the_call():
+    def total(numbers: Iterable[int]) -> int:
+        return sum(numbers)
+
+    made = tool(total)
+    assert run(made, numbers=[1, "2"]) == 3
+    with pytest.raises(InvalidArguments, match="The arguments of 'total' could not be read"):
+        made.check({"numbers": ["one"]})
 
 
 def pay(to: str, amount: int = 10) -> str:

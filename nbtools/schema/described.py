@@ -102,9 +102,12 @@ class Described:
 
     def _written_back(self, read: BaseModel) -> dict[str, Json]:
         unset = self._silent - read.model_fields_set
-        text = read.model_dump_json(
-            by_alias=True, round_trip=True, exclude=unset or None, warnings="none"
-        )
+        try:
+            text = read.model_dump_json(
+                by_alias=True, round_trip=True, exclude=unset or None, warnings="none"
+            )
+        except Exception as problem:  # what a type reads item by item is read only here
+            raise self._unreadable(problem) from problem
         effective: dict[str, Json] = json.loads(text)
         return effective
 
@@ -139,10 +142,12 @@ class Described:
         except ValidationError as problem:
             raise self._misfit(problem).error() from None
         except Exception as problem:
-            raise InvalidArguments(
-                f"The arguments of {self._tool!r} could not be read: "
-                f"{type(problem).__name__}: {problem}"
-            ) from problem
+            raise self._unreadable(problem) from problem
+
+    def _unreadable(self, problem: Exception) -> InvalidArguments:
+        return InvalidArguments(
+            f"The arguments of {self._tool!r} could not be read: {type(problem).__name__}: {problem}"
+        )
 
     def _misfit(self, problem: ValidationError) -> Misfit:
         misfit = Misfit(self._tool, self.parameters)
@@ -177,6 +182,8 @@ class Described:
             model.model_rebuild(force=True, _types_namespace=names)
         except Exception as problem:
             raise self._undescribed(fields, problem) from problem
+        for name in fields.keys() - model.model_fields.keys():  # such as Final, or ClassVar
+            raise self._refused(self._shown[name], TypeError("no value has such a type"))
         return typing.cast("type[BaseModel]", model)
 
     def _written(self, name: str) -> Parameter:
@@ -245,10 +252,10 @@ class Described:
 
         try:
             schema = self._model.model_json_schema(by_alias=True, schema_generator=Generator)
+            written: dict[str, Json] = json.loads(to_json(schema, inf_nan_mode="strings"))
         except Exception as problem:
             fields = {name: (each.hint, None) for name, each in self._shown.items()}
             raise self._undescribed(fields, problem) from problem
-        written: dict[str, Json] = json.loads(to_json(schema, inf_nan_mode="strings"))
         if "$ref" in written:  # the arguments as a whole, as `Self` names them
             fields = {name: (each.hint, None) for name, each in self._shown.items()}
             raise self._undescribed(fields, TypeError("it contains the arguments themselves"))
