@@ -203,3 +203,14 @@ async def test_a_client_of_ones_own_serves_as_well(cluster: str):
     await page.say("Where?")
     assert page.calls[0].value != os.getpid()
     await asyncio.to_thread(client.close)
+
+
+async def test_what_is_no_client_that_can_be_waited_for_is_refused(cluster: str):
+    from distributed import Client
+
+    with pytest.raises(TypeError, match=r"takes a distributed\.Client or an address, not a int"):
+        Dask(8786)  # type: ignore[arg-type]
+    client = await Client(cluster, asynchronous=True, set_as_default=False)
+    with pytest.raises(ValueError, match="a client without asynchronous=True"):
+        Dask(client)
+    await client.close()

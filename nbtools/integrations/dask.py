@@ -44,15 +44,12 @@ class Dask(Remote):
 
     Raises:
         ModuleNotFoundError: distributed is not installed; the text names the extra.
+        TypeError: `cluster` is neither.
+        ValueError: It is an asynchronous client.
     """
 
     def __init__(self, cluster: Client | str) -> None:
-        try:
-            import distributed  # noqa: F401, PLC0415 - an extra
-        except ModuleNotFoundError:
-            raise ModuleNotFoundError(
-                "nbtools.integrations.dask needs distributed: pip install 'nbtools-chat[dask]'"
-            ) from None
+        _expect_cluster(cluster)
         self._cluster = cluster
         self._lock = threading.Lock()
         self._ending: set[asyncio.Task[None]] = set()
@@ -100,6 +97,20 @@ class Dask(Remote):
 
     def __repr__(self) -> str:
         return f"Dask({self._cluster!r})"
+
+
+def _expect_cluster(given: object) -> None:
+    try:
+        from distributed import Client  # noqa: PLC0415 - an extra
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            "nbtools.integrations.dask needs distributed: pip install 'nbtools-chat[dask]'"
+        ) from None
+    if not isinstance(given, str | Client):
+        kind = type(given).__name__
+        raise TypeError(f"Dask takes a distributed.Client or an address, not a {kind}.")
+    if not isinstance(given, str) and given.asynchronous:
+        raise ValueError("Dask takes a client without asynchronous=True: distributed.Client(…).")
 
 
 class _Trip:
