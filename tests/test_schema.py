@@ -12,7 +12,7 @@ from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
-    Final,
+    ClassVar,
     Literal,
     NotRequired,
     Self,
@@ -500,7 +500,7 @@ def test_a_type_that_no_model_can_fill_is_refused_with_its_parameter(hint, text)
 def test_a_type_that_no_value_has_is_refused():
     def function(x: Any = 1) -> None: ...
 
-    function.__annotations__["x"] = Final[int]
+    function.__annotations__["x"] = ClassVar[int]
     with pytest.raises(ToolDefinitionError, match=r"parameter 'x' .* \(no value has such a type\)"):
         tool(function)
 
