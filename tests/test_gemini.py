@@ -501,22 +501,23 @@ async def test_the_wait_that_the_body_asks_for_is_kept():
 
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=3,
 )
 FIELDS = ["candidates", "content", "parts", "text", "thought", "thoughtSignature", "functionCall"]
 FIELDS += ["name", "args", "partialArgs", "jsonPath", "stringValue", "willContinue", "inlineData"]
 FIELDS += ["executableCode", "codeExecutionResult", "toolCall", "toolResponse", "finishReason"]
 FIELDS += ["groundingMetadata", "groundingChunks", "usageMetadata", "promptFeedback", "error"]
+NAMES = st.sampled_from(FIELDS)
 SHAPED = st.recursive(
     JUNK,
-    lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(FIELDS), inner),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES, inner, max_size=4),
     max_leaves=12,
 )
 
 
-@settings(deadline=None, max_examples=60)
-@given(st.dictionaries(st.sampled_from(FIELDS), SHAPED))
+@settings(deadline=None, max_examples=100)
+@given(st.dictionaries(NAMES, SHAPED, max_size=6))
 def test_no_chunk_of_any_shape_makes_the_decoder_raise(value: Any):
     events_of(Decoder(), sse(value, chunk(value, {**value, "text": "a"}), {"candidates": [value]}))
     events_of(Decoder(), sse(chunk({"functionCall": value}, value, {"toolCall": value}, value)))

@@ -303,7 +303,7 @@ async def test_a_silent_server_is_given_up(server: ModelServer):
 
 async def test_a_server_that_falls_silent_keeps_what_it_said(server: ModelServer):
     server.queue(Answer(pieces=[sse(chunk({"content": "The sum"}), done=False)], end="silent"))
-    events = await ask(provider_of(server, timeout=0.1))
+    events = await ask(provider_of(server, timeout=Timeouts(idle=0.1)))
     assert events[0] == ModelText("The sum")
     assert isinstance(events[1], ModelFault)
     assert events[1].error.text == f"{server.host} sent nothing for 0.1 seconds."

@@ -186,14 +186,15 @@ def test_a_line_beyond_all_measure_is_a_fault():
 
 FIELDS = ["message", "content", "thinking", "tool_calls", "function", "name", "arguments", "id"]
 FIELDS += ["done", "done_reason", "error", "eval_count"]
+NAMES = st.sampled_from(FIELDS)
 SHAPED = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(FIELDS), inner),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES, inner, max_size=4),
     max_leaves=12,
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=100)
 @given(SHAPED)
 def test_no_line_of_any_shape_makes_the_decoder_raise(value: Any):
     events_of(Decoder(), lines(value, {"message": value, "done": value}, said(tool_calls=[value])))

@@ -526,20 +526,21 @@ def test_a_json_error_with_status_200_is_a_fault():
 
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=5,
 )
 FIELDS = ["choices", "delta", "message", "index", "content", "tool_calls", "function", "error"]
 FIELDS += ["id", "name", "arguments", "usage", "finish_reason", "annotations", "images", "custom"]
+NAMES = st.sampled_from(FIELDS)
 SHAPED = st.recursive(
     JUNK,
-    lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(FIELDS), inner),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES, inner, max_size=4),
     max_leaves=30,
 )
 
 
-@settings(deadline=None, max_examples=60)
-@given(st.dictionaries(st.sampled_from(FIELDS), SHAPED) | SHAPED)
+@settings(deadline=None, max_examples=100)
+@given(st.dictionaries(NAMES, SHAPED, max_size=6) | SHAPED)
 def test_no_chunk_of_any_shape_makes_the_decoder_raise(value: Any):
     events_of(sse(value, {"choices": [value]}, chunk(value), chunk({"tool_calls": [value]})))
     events_of(json.dumps(value))

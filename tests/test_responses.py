@@ -516,14 +516,15 @@ def test_a_custom_call_goes_back_with_its_text():
 
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=5,
 )
 FIELDS = ["item", "output_index", "delta", "response", "output", "content", "summary", "type", "id"]
 FIELDS += ["call_id", "arguments", "annotations", "usage", "error", "status", "item_id", "name"]
+NAMES = st.sampled_from(FIELDS)
 SHAPED = st.recursive(
     JUNK,
-    lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(FIELDS), inner),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES, inner, max_size=4),
     max_leaves=30,
 )
 TYPES = ["response.output_item.added", "response.output_item.done", "response.completed", "error"]
@@ -531,8 +532,8 @@ TYPES += ["response.function_call_arguments.delta", "response.output_text.delta"
 ITEMS = ["message", "reasoning", "function_call", "shell_call", "shell_call_output"]
 
 
-@settings(deadline=None, max_examples=60)
-@given(st.dictionaries(st.sampled_from(FIELDS), SHAPED), st.sampled_from(ITEMS))
+@settings(deadline=None, max_examples=100)
+@given(st.dictionaries(NAMES, SHAPED, max_size=6), st.sampled_from(ITEMS))
 def test_no_event_of_any_shape_makes_the_decoder_raise(value: Any, kind: str):
     item = {**value, "type": kind}
     for name in TYPES:
