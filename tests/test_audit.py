@@ -323,6 +323,20 @@ def test_without_pandas_a_table_is_a_list(monkeypatch: pytest.MonkeyPatch) -> No
     chat.close()
 
 
+def test_files_that_are_written_on_stay_where_they_are_when_a_cell_goes_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path)
+    tools = tools_that_ran([])
+    chat = nb.Chat(nb.Scripted([READ], "Done."), tools=tools, audit="a.jsonl", autosave="c.json")
+    monkeypatch.chdir(tmp_path / "other")
+    chat.ask("Go")
+    chat.close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.jsonl", "c.json", "other"]
+    assert list((tmp_path / "other").iterdir()) == []
+
+
 def test_an_audit_needs_its_folder(tmp_path: Path) -> None:
     """Known when the chat is made, not when the first call runs."""
     with pytest.raises(ValueError, match="audit: there is no folder"):

@@ -71,9 +71,9 @@ def _saver(session: Session, path: Path) -> Callable[[Conversation], None]:
 
 def _file_of(name: str, path: str | Path) -> Path:
     expect(name, path, _PATH)
-    file = Path(path)
+    file = Path(path).absolute()  # a cell may go to another folder
     if file.is_dir():
         raise ValueError(f"{name} is the folder {str(path)!r}; expected a file.")
     if not file.parent.is_dir():
-        raise ValueError(f"{name}: there is no folder {str(file.parent)!r}.")
+        raise ValueError(f"{name}: there is no folder {str(Path(path).parent)!r}.")
     return file
