@@ -54,6 +54,9 @@ class Questions:
     def __contains__(self, call_id: object) -> bool:
         return call_id in self._asked
 
+    def __len__(self) -> int:
+        return len(self._asked)
+
     async def ask(
         self, call_id: str, text: str, form: Mapping[str, Json] | None, link: str
     ) -> Answer:

@@ -78,6 +78,7 @@ class Ring(Record):
         self._unchecked: Callable[[], object] | None = None
         """Raises `ValueError` where the last message names tools that no toolset turns out to have."""
         self._tasks: dict[Step, asyncio.Task[None]] = {}
+        self._queued: set[str] = set()
         self._advance_handle: asyncio.Handle | None = None
         self._slots = Slots(settings.max_parallel)
         self._watch = Stopwatch(engine.loop, self._out_of_time)
@@ -127,7 +128,7 @@ class Ring(Record):
         status: Status = "running"
         if not self.busy:
             status = planner.status(self.conversation, self._budget(), auto_send=auto_send)
-            if status == "running" and not self._allowed_steps():
+            if status == "running" and self._tasks.keys() >= set(self._allowed_steps()):
                 status = "waiting"  # for whoever lets it go on
         if status == "running":
             self._watch.run(self.settings.limits.seconds)
@@ -147,10 +148,14 @@ class Ring(Record):
 
     @property
     def busy(self) -> bool:
-        """Whether something is under way that is not waiting for a person."""
-        return any(
-            not (isinstance(step, Run) and step.call in self.questions) for step in self._tasks
-        )
+        """Whether something is under way that does not wait for a person."""
+        if not self.questions:
+            return bool(self._tasks)
+        return not all(isinstance(step, Run) and self._waits(step.call) for step in self._tasks)
+
+    def _waits(self, call: str) -> bool:
+        """Say whether a call asks the person, or waits for the place of one that does."""
+        return call in self.questions or call in self._queued
 
     def _put_question(self, call_id: str, question: Question | None) -> bool:
         if self._state(call_id) != "running":
@@ -334,6 +339,7 @@ class Ring(Record):
 
         def on_wait(text: str) -> None:
             emit(ev.CallProgressed(call=call_id, progress=Progress(text=text)))
+            self._note_place(call_id, waits=bool(text))
 
         async with self._slots.one(tool.name, tool.max_parallel, on_wait):
             call = find_call(self.conversation, call_id)
@@ -344,6 +350,12 @@ class Ring(Record):
                 with calling(self, call_id):
                     end = await execution.run(call, self.settings, emit, self, ask)
                 self._settle(end)
+
+    def _note_place(self, call_id: str, *, waits: bool) -> None:
+        """Take note that a call waits for a place to run in, or has got one."""
+        (self._queued.add if waits else self._queued.discard)(call_id)
+        if self.questions:
+            self._set_status()
 
     def _settle(self, event: ev.CallWaiting | ev.CallStarted | ev.CallEnded) -> None:
         """Take in how a call goes on, unless something ended it meanwhile."""
@@ -484,6 +496,8 @@ class Ring(Record):
 
     def _drop(self, step: Step) -> None:
         task = self._tasks.pop(step, None)
+        if isinstance(step, Run):
+            self._queued.discard(step.call)
         if task is not None:
             task.cancel()
 

@@ -168,6 +168,34 @@ async def test_one_call_asks_one_question_at_a_time():
     assert [each["port"] for each in heard] == ["Aro", "Bo"]
 
 
+@pytest.mark.parametrize("settings", [{}, {"max_parallel": 1}])
+async def test_what_waits_for_the_place_of_a_call_that_asks_waits_for_the_person_too(settings: Any):
+    """The chat rests, so that whoever awaits it can answer."""
+    heard: list[Any] = []
+    calls = [call("moor", {"ship": ship}, id=f"k-{n}") for n, ship in enumerate("ABC", 1)]
+    tool = asking_tool(heard, **({} if settings else {"max_parallel": 1}))
+    page = Page(Strict(calls, "Done."), [tool], **settings)
+    await page.say("Moor them")
+    for name in ("k-1", "k-2", "k-3"):
+        assert page.session.conversation.status == "waiting"
+        question = page.call(name).question
+        assert question is not None
+        page.command("answer", call=name, question=question.id, value={"port": name})
+        await page.session.rest()
+    assert [each["port"] for each in heard] == ["k-1", "k-2", "k-3"]
+    assert (page.session.conversation.status, page.texts[-1]) == ("ready", "Done.")
+
+
+async def test_who_writes_on_ends_what_waits_for_the_place_of_a_call_that_asks():
+    calls = [call("moor", {"ship": ship}, id=f"k-{n}") for n, ship in enumerate("AB", 1)]
+    model = Strict(calls, "Well then.", "And now?")
+    page = Page(model, [asking_tool([], max_parallel=1)])
+    await page.say("Moor them")
+    await page.say("Never mind")
+    assert [page.call(name).outcome for name in ("k-1", "k-2")] == ["cancelled", "cancelled"]
+    assert (page.texts[-1], model.refused) == ("Well then.", [])
+
+
 def test_no_question_of_a_call_is_tool_time_however_many_it_asks_at_once():
     async def story() -> tuple[str, str]:
         @nb.tool(timeout=10)
