@@ -98,6 +98,9 @@ AGES = pd.DataFrame({"name": ["Ada", "Ben", "Cleo"], "age": [31, 42, 53], "tall"
         AGES.T,
         pd.concat({"first": AGES.iloc[0]}),
         AGES.set_index("age").index,
+        AGES.set_index(["age", "name"]).index,
+        AGES.merge(AGES, on="name"),
+        AGES.merge(AGES, on="name").iloc[0],
         AGES.groupby("name").agg({"age": ["max"]}),
         AGES.groupby("name"),
         AGES.describe().T,
@@ -117,6 +120,11 @@ def test_no_value_of_a_protected_column_is_told_in_whatever_shape_it_comes(
     text = look(veiled.model, nb.Limits()).told
     assert not any(number in text for number in ("31", "42", "53"))
     assert policy != "drop" or "age" not in text
+
+
+def test_a_dropped_column_is_not_among_the_labels_either() -> None:
+    assert "age" not in told(AGES.columns, age="drop")
+    assert "age" in told(AGES.columns, age="mask")
 
 
 def test_a_row_that_is_dropped_is_not_mentioned() -> None:

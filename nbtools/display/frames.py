@@ -22,7 +22,7 @@ def table_of(value: object) -> Any:
     if frame is not None or type(value).__module__.partition(".")[0] != "pandas":
         return frame
     if hasattr(value, "to_frame"):
-        return value.to_frame(index=False)
+        return value.to_frame()
     return frame_of(getattr(value, "obj", None))
 
 

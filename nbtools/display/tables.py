@@ -15,6 +15,8 @@ FEWEST = 5
 ROWS_TOLD = 10
 COLUMNS_TOLD = 50
 
+_SUFFIXES = ("", "_x", "_y")
+"""What pandas puts behind columns of one name that it merges."""
 _STRICTEST = ("drop", "mask", "aggregate")
 
 
@@ -67,12 +69,13 @@ def _policy(label: object, policies: Mapping[str, str]) -> str:
 
 def _named(label: object, names: Collection[str]) -> list[str]:
     levels = (label, *label) if isinstance(label, tuple) else (label,)
-    return [name for name in map(str, levels) if name in names]
+    written = [str(level).removesuffix(suffix) for level in levels for suffix in _SUFFIXES]
+    return [name for name in written if name in names]
 
 
 def _rows(frame: Any, names: Iterable[str]) -> Any:
     """Say of each row whether its label, or one level of it, is one of these names."""
-    index, wanted = frame.index, list(names)
+    index, wanted = frame.index, [f"{name}{suffix}" for name in names for suffix in _SUFFIXES]
     found = index.get_level_values(0).isin(wanted)
     for level in range(1, index.nlevels):
         found = found | index.get_level_values(level).isin(wanted)
