@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import pickle
 import shutil
 import ssl
 import threading
 import traceback
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +50,84 @@ async def test_a_client_of_the_user_is_used_and_stays_open():
         assert (said(await ask(provider)), said(await ask(provider))) == ("Hi", "Ho")
         assert not client.is_closed
         assert [headers["x-mine"] for headers in server.headers] == ["yes", "yes"]
+
+
+async def test_a_client_that_the_user_goes_on_using_serves_every_loop():
+    """L-05: idle connections of one loop are not taken up by another."""
+    async with (
+        ModelServer(*[text_reply("Hi")] * 6, judge=lambda _: "") as server,
+        httpx.AsyncClient() as client,
+    ):
+        chat = nb.Chat(nb.OpenAI("m", base_url=server.url, api_key="", client=client))
+        for _ in range(3):
+            answer = await client.post(f"{server.url}/chat/completions", json={})
+            assert answer.status_code == 200
+            assert (await chat.send("Hello")).text == "Hi"
+    assert server.connections == 2
+
+
+def test_a_client_of_the_user_serves_loops_one_after_the_other():
+    """L-05: variant."""
+    with ModelServer(*[text_reply("Hi")] * 4) as server, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        provider = OpenAI("m", base_url=server.url, api_key="", client=httpx.AsyncClient())
+        for _ in range(2):
+            assert said(asyncio.run(ask(provider))) == "Hi"
+        assert said(_in_a_thread(lambda: asyncio.run(ask(provider)))) == "Hi"
+
+
+def _in_a_thread(work: Callable[[], Any]) -> Any:
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(work).result()
+
+
+async def test_hooks_and_transports_of_the_user_are_the_users():
+    asked: list[str] = []
+
+    class Counting(httpx.AsyncBaseTransport):
+        closed = False
+
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            return httpx.Response(200, text=text_reply("Hi"))
+
+        async def aclose(self) -> None:
+            self.closed = True
+
+    async def note(request: httpx.Request) -> None:
+        asked.append(request.url.path)
+
+    transport = Counting()
+    client = httpx.AsyncClient(
+        event_hooks={"request": [note]}, mounts={"http://model.invalid": transport}
+    )
+    provider = OpenAI("m", base_url="http://model.invalid/v1", api_key="", client=client)
+    assert said(await ask(provider)) == "Hi"
+    await provider.close()
+    assert (asked, transport.closed) == (["/v1/chat/completions"], False)
+    await client.aclose()
+    with pytest.raises(RuntimeError, match="client has been closed"):
+        await ask(provider)
+
+
+@pytest.mark.parametrize("own", [True, False])
+async def test_the_log_of_the_http_client_has_no_query_and_no_header_of_ours(
+    own: bool, caplog: pytest.LogCaptureFixture
+):
+    """X-01: it writes whole addresses at level INFO, and headers at level DEBUG."""
+    caplog.set_level(logging.DEBUG)
+    away = Answer(status=302, headers={"location": "https://a.example/?token=4242"})
+    async with ModelServer(away, text_reply("Hi")) as server, httpx.AsyncClient() as client:
+        given = {"client": client} if own else {}
+        address = f"{server.url}?api-key=key-4242"
+        provider = OpenAI("m", base_url=address, api_key="sk-4242-abcdef", **given)  # type: ignore[arg-type]
+        with pytest.raises(errors.ProviderError):
+            await ask(provider)
+        assert said(await ask(provider)) == "Hi"
+        assert server.paths[0].endswith("?api-key=key-4242")
+        assert f"{server.url}/chat/completions" in caplog.text
+        assert "4242" not in caplog.text
+        await client.get(f"{server.url}/models?mine=4242")
+    assert "mine=4242" in caplog.text  # the user's own requests are the user's affair
 
 
 async def test_a_proxy_is_gone_through():

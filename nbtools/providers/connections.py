@@ -15,6 +15,8 @@ from weakref import WeakKeyDictionary
 
 from nbtools import errors
 from nbtools.checks import SECONDS, expect_all
+from nbtools.providers.lending import lend
+from nbtools.providers.secrecy import quietly
 
 if TYPE_CHECKING:
     import httpx
@@ -47,7 +49,8 @@ class Clients:
     """One HTTP client an event loop: made when first needed, closed with its loop.
 
     Args:
-        client: A client of the user's own, used everywhere and never closed.
+        client: A client of the user's own, used everywhere and never closed; each loop opens its
+            own connections with it.
         connect: Seconds until a connection has to stand.
         proxy: The address that our own clients go through; None reads the environment.
         direct: Whether the environment is not asked for a proxy: one cannot reach this machine.
@@ -65,7 +68,7 @@ class Clients:
         self._given = client
         self._connect = connect
         self._proxy = proxy
-        self._kept: WeakKeyDictionary[asyncio.AbstractEventLoop, _Own] = WeakKeyDictionary()
+        self._kept: WeakKeyDictionary[asyncio.AbstractEventLoop, _Kept] = WeakKeyDictionary()
 
     async def send(
         self,
@@ -90,27 +93,50 @@ class Clients:
         Raises:
             httpx.HTTPError: There was no connection, or no answer.
         """
-        if (client := self._given) is not None:
-            request = client.build_request(method, address, content=body, headers=headers)
-        else:
-            own = await self._own()
-            client, request = own.client, own.request(method, address, headers, body)
-        if login is None:
-            return await client.send(request, stream=True)
-        return await client.send(request, auth=login, stream=True)
+        own = await self._own()
+        client, request = own.client, own.request(method, address, headers, body)
+        with quietly():
+            if login is None:
+                return await client.send(request, stream=True)
+            return await client.send(request, auth=login, stream=True)
 
-    async def _own(self) -> _Own:
+    async def _own(self) -> _Kept:
         loop = asyncio.get_running_loop()
         if loop not in self._kept:
-            own = self._kept[loop] = _Own(self._connect, self._proxy, direct=self._direct)
+            own = self._kept[loop] = self._made()
             await anext(own.keeper)
         return self._kept[loop]
+
+    def _made(self) -> _Kept:
+        if self._given is not None:
+            return _Lent(self._given)
+        return _Own(self._connect, self._proxy, direct=self._direct)
 
     async def close(self) -> None:
         """Close the client of the running loop; the next request makes another."""
         own = self._kept.pop(asyncio.get_running_loop(), None)
         if own is not None:
             await own.keeper.aclose()
+
+
+class _Lent:
+    """The user's client on one loop."""
+
+    def __init__(self, client: httpx.AsyncClient) -> None:
+        self._given = client
+        self._copy, transports = lend(client)
+        self.keeper = _keep(*transports)
+
+    @property
+    def client(self) -> httpx.AsyncClient:
+        """What sends requests; what the user closed is asked itself, and says so."""
+        return self._given if self._given.is_closed else self._copy
+
+    def request(
+        self, method: str, address: str, headers: dict[str, str], body: bytes | None
+    ) -> httpx.Request:
+        """Make a request with the user's own defaults."""
+        return self._copy.build_request(method, address, content=body, headers=headers)
 
 
 class _Own:
@@ -154,6 +180,9 @@ def _ignore(_: object) -> None:
     """Take nothing of it."""
 
 
+_Kept = _Own | _Lent
+
+
 @cache
 def _trust(*named: str | None) -> ssl.SSLContext:
     """Read the certificates that are trusted: once, for it takes 25 ms in which no chat moves."""
@@ -162,12 +191,15 @@ def _trust(*named: str | None) -> ssl.SSLContext:
     return httpx.create_ssl_context(trust_env=any(named))
 
 
-async def _keep(client: httpx.AsyncClient) -> AsyncGenerator[None, None]:
+async def _keep(
+    *closed: httpx.AsyncClient | httpx.AsyncBaseTransport,
+) -> AsyncGenerator[None, None]:
     # A loop closes the generators that it has begun before it closes itself.
     try:
         yield
     finally:
-        await client.aclose()
+        for each in closed:
+            await each.aclose()
 
 
 def connection_error(error: Exception, host: str) -> errors.ConnectionError:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable
+from contextvars import ContextVar
+from functools import cache
 from urllib.parse import unquote, urlsplit, urlunsplit
+
+from nbtools.within import Within
 
 _HIDDEN = "[hidden]"
 _SHORTEST = 6
@@ -14,6 +19,10 @@ _BEARER = re.compile(r"\b(Bearer|Basic)\s+[\w.~+/=*-]{4,}", re.IGNORECASE)
 # Providers quote a refused key with its middle blanked and its last characters in the open.
 _MASKED = re.compile(r"[\w-]*(?:\*{2,}|…|(?<=\w)\.{3}(?=\w))[\w*.…-]*\w")
 _KEY = re.compile(r"\b(?:sk|pk|rk|gsk|xai|hf|csk|pplx|r8|nvapi|AIza)[-_]?[\w-]{12,}")
+
+_RECEIVED = re.compile(r"return_value=.*", re.DOTALL)
+_LOGGERS = ("httpx", "httpcore.connection", "httpcore.http11", "httpcore.http2", "httpcore.proxy")
+_OURS: ContextVar[bool] = ContextVar("nbtools_asks", default=False)
 
 
 def scrub(text: str, secrets: Iterable[str] = ()) -> str:
@@ -52,3 +61,22 @@ def split_login(address: str) -> tuple[str, tuple[str, str] | None]:
     user, _, password = login.partition(":")
     bare = urlunsplit((parts.scheme, host, parts.path, parts.query, parts.fragment))
     return bare, (unquote(user), unquote(password))
+
+
+def quietly() -> Within[bool]:
+    """Keep queries and headers out of what the HTTP client logs of requests within."""
+    _filter_logs()
+    return Within(_OURS, True)
+
+
+@cache
+def _filter_logs() -> None:
+    for name in _LOGGERS:
+        logging.getLogger(name).addFilter(_bare)
+
+
+def _bare(record: logging.LogRecord) -> bool:
+    if _OURS.get():
+        record.msg = scrub(_RECEIVED.sub("", record.getMessage())).rstrip()
+        record.args = ()
+    return True
