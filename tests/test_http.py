@@ -16,9 +16,17 @@ from typing import Any
 import pytest
 
 from nbtools import errors
-from nbtools.events import ModelEvent, ModelFault, ModelFinish, ModelText
-from nbtools.messages import Message, Request, Text
-from nbtools.providers import OpenAI, Provider, resolve
+from nbtools.events import ModelEvent, ModelFault, ModelFinish, ModelText, ModelUsage
+from nbtools.messages import Message, Request, Text, Usage
+from nbtools.providers import (
+    Anthropic,
+    Gemini,
+    Ollama,
+    OpenAI,
+    OpenAIResponses,
+    Provider,
+    resolve,
+)
 from nbtools.providers.connections import Timeouts
 from nbtools.providers.secrecy import scrub, split_login
 from nbtools.providers.vendors import VENDORS, Vendor
@@ -242,6 +250,32 @@ async def test_a_wrong_address_gets_a_hint(server: ModelServer):
     assert (await refused(provider_of(server))).hint == "Check base_url: it usually ends in /v1."
 
 
+@pytest.mark.parametrize(
+    ("make", "hint"),
+    [
+        (OpenAI, "it usually ends in /v1."),
+        (OpenAIResponses, "it usually ends in /v1."),
+        (Anthropic, "it is the server's, with or without /v1."),
+        (Gemini, "it usually ends in /v1beta."),
+        (Ollama, "it is the server's, without a path."),
+    ],
+)
+@pytest.mark.parametrize("page", [Fault(404, "<html>"), Answer(pieces=["<html>"]), Answer()])
+async def test_the_hint_about_an_address_is_that_of_the_wire(
+    server: ModelServer, make: Any, hint: str, page: Answer
+):
+    server.queue(page)
+    error = await refused(make("m", base_url=server.url, api_key="k"))
+    assert error.hint.endswith(f"Check base_url: {hint}")
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("status", [413, 502, 503])
+async def test_a_page_of_a_gateway_says_nothing_about_the_address(server: ModelServer, status: int):
+    server.queue(*[Fault(status, "<html>Bad gateway</html>")] * 3)
+    assert (await refused(provider_of(server))).hint == ""
+
+
 async def test_a_redirect_to_a_login_page_is_named(server: ModelServer):
     server.queue(Fault(302, location="https://sso.example/login?next=%2Fsecret"))
     error = await refused(provider_of(server))
@@ -287,10 +321,31 @@ async def test_a_host_that_does_not_exist_is_said_in_plain_words():
     assert error.text == "There is no host 'nowhere.invalid', or no network."
 
 
-@pytest.mark.parametrize("address", ["localhost:11434", "ftp://host/v1", "/v1", "http://"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "localhost:11434",
+        "ftp://host/v1",
+        "/v1",
+        "http://",
+        "http://host:port/v1",
+        "http://host:99999/v1",
+        "http://[::1/v1",
+        "http://a host/v1",
+        "http://host/v1\nX-Header: 1",
+        "http://me:pass-4242@host:port/v1?key=4242",
+    ],
+)
 def test_an_address_that_is_none_is_refused_at_once(address: str):
-    with pytest.raises(ValueError, match="expected an address such as"):
+    with pytest.raises(ValueError, match="expected an address such as") as caught:
         OpenAI("m", base_url=address)
+    assert "4242" not in str(caught.value)
+
+
+async def test_what_stands_behind_a_cross_in_an_address_is_no_part_of_it(server: ModelServer):
+    server.queue(text_reply("Hi"))
+    assert await ask(OpenAI("m", base_url=f"{server.url}#top", api_key=""))
+    assert server.paths == ["/v1/chat/completions"]
 
 
 async def test_a_silent_server_is_given_up(server: ModelServer):
@@ -448,6 +503,18 @@ async def test_an_error_as_the_first_event_is_tried_again(server: ModelServer):
     """W-09: form 2."""
     server.queue(sse({"error": {"message": "busy", "code": 529}}), text_reply("Hi"))
     assert said(await ask(provider_of(server))) == "Hi"
+
+
+async def test_tokens_alone_are_no_word_of_the_model(server: ModelServer):
+    """W-09: some servers count them in every chunk, from the first one on."""
+    counted = {"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 0}}
+    busy = sse({"error": {"message": "busy", "code": 529}})
+    server.queue(
+        [sse(counted, done=False), 0.05, busy], [sse(counted, done=False), text_reply("Hi")]
+    )
+    events = await ask(provider_of(server))
+    assert said(events) == "Hi"
+    assert events[0] == ModelUsage(Usage(input=9, output=0))
 
 
 async def test_an_error_after_the_first_word_is_not_tried_again(server: ModelServer):

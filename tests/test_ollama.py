@@ -303,6 +303,14 @@ def test_the_address_is_read_as_ollama_reads_it(
     assert ollama_address() == address
 
 
+@pytest.mark.parametrize("path", ["", "/", "/v1", "/v1/", "/api"])
+async def test_an_address_with_a_path_that_it_does_not_need_is_read(path: str):
+    """Other programs want such a path for the same server."""
+    async with ModelServer(lines(done()), judge=lambda _: "") as server:
+        await say(Ollama("m", base_url=f"http://{server.host}{path}"))
+        assert server.paths == ["/api/chat"]
+
+
 async def say(provider: Ollama) -> list[Any]:
     stream = provider.stream(Request(messages=[asked("Hi")], tools=[TIDE]))
     events = [event async for events in stream for event in events]

@@ -60,6 +60,7 @@ class Anthropic(HttpProvider):
     models = "/v1/models"
     variable = "ANTHROPIC_API_KEY"
     home = _HOME
+    address_hint = "Check base_url: it is the server's, with or without /v1."
     wire = WIRE
 
     def __init__(

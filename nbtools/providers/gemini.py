@@ -54,6 +54,7 @@ class Gemini(HttpProvider):
 
     variable = "GEMINI_API_KEY"
     home = _HOME
+    address_hint = "Check base_url: it usually ends in /v1beta."
     wire = WIRE
 
     def __init__(

@@ -22,7 +22,7 @@ from nbtools.providers.base import OnWait, Provider
 from nbtools.providers.connections import Clients, Timeouts, connection_error, silence_error
 from nbtools.providers.refusals import ADDRESS_HINT, models_hint, refusal
 from nbtools.providers.sealing import mark, origin_of, without_foreign
-from nbtools.providers.secrecy import scrub, split_login
+from nbtools.providers.secrecy import scrub, split_address, split_login
 from nbtools.providers.vision import takes_pictures
 from nbtools.providers.waiting import LONGEST, RETRIES, back_off
 from nbtools.settings import Settings, SettingsFields, chosen, merge
@@ -71,6 +71,8 @@ class HttpProvider(Provider):
     """The address of the vendor itself, who always wants a key."""
     models: ClassVar[str] = "/models"
     """Where the names of the models are, below `base_url`."""
+    address_hint: ClassVar[str] = ADDRESS_HINT
+    """What to do where the address seems wrong."""
     many_models: ClassVar[bool] = False
     """Whether the server may have models of many makers, which do not read what others sealed."""
 
@@ -88,14 +90,9 @@ class HttpProvider(Provider):
         settings: Settings | None = None,
         **fields: Unpack[SettingsFields],
     ) -> None:
-        bare, self._login = split_login(base_url.strip())
+        bare, self._login = split_address(base_url)
         address, mark, query = bare.partition("?")
         parts = urlsplit(address)
-        if parts.scheme not in {"http", "https"} or not parts.netloc:
-            shown = address.rpartition("@")[2]  # without its scheme a login is not told apart
-            raise ValueError(
-                f"base_url is {shown!r}; expected an address such as 'https://host/v1'."
-            )
         self.model = model
         self.label = label
         self.host = parts.netloc
@@ -291,7 +288,7 @@ class HttpProvider(Provider):
             scrub(error.text, secrets),
             status=error.status,
             kind=scrub(error.kind, secrets),
-            hint=scrub(error.hint, secrets),
+            hint=scrub(error.hint.replace(ADDRESS_HINT, self.address_hint), secrets),
             wait=error.wait,
         )
 

@@ -6,6 +6,7 @@ Source: https://docs.ollama.com/api/chat.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Unpack
 from urllib.parse import urlsplit
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["Decoder", "Ollama", "ollama_address"]
 
 _PORT = 11434
+_OTHERS = re.compile(r"/(v1|api)/*\s*$")
+"""What other programs want at the end of an address of the same server."""
 _ANY = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - what a server listens on, not we
 
 
@@ -33,7 +36,8 @@ class Ollama(HttpProvider):
 
     Args:
         model: The model's name, such as "qwen3:4b".
-        base_url: Where Ollama is; None takes OLLAMA_HOST, or else this machine.
+        base_url: Where Ollama is, with or without "/v1"; None takes OLLAMA_HOST, or else this
+            machine.
         api_key: A key, which only Ollama's own cloud wants; None reads OLLAMA_API_KEY at each
             request, "" sends none.
         headers: Further headers of every request.
@@ -52,6 +56,7 @@ class Ollama(HttpProvider):
     variable = "OLLAMA_API_KEY"
     home = "https://ollama.com"
     models = "/api/tags"
+    address_hint = "Check base_url: it is the server's, without a path."
     wire = WIRE
 
     def __init__(
@@ -70,7 +75,7 @@ class Ollama(HttpProvider):
         super().__init__(
             model,
             label=f"ollama:{model}",
-            base_url=base_url or ollama_address(),
+            base_url=_OTHERS.sub("", base_url or ollama_address()),
             api_key=api_key,
             headers=headers,
             timeout=timeout,

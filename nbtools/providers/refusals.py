@@ -16,6 +16,8 @@ from nbtools.providers.waiting import LONGEST, stated_wait
 ADDRESS_HINT = "Check base_url: it usually ends in /v1."
 _LOGIN = ("login", "signin", "sign-in", "sso", "oauth", "auth")
 _SHOWN = 6
+_BY_GATEWAYS = frozenset({413, *range(500, 600)})
+"""Statuses whose pages come from what stands before the server."""
 
 
 def refusal(
@@ -41,7 +43,8 @@ def refusal(
     wait = report.wait if stated is None else stated
     if wait is not None and wait > LONGEST:
         hint = f"It asks to wait {wait:,.0f} seconds. {hint}".strip()
-    if not hint and isinstance(body, str) and looks_like_html(body):
+    by_server = status not in _BY_GATEWAYS
+    if not hint and by_server and isinstance(body, str) and looks_like_html(body):
         hint = ADDRESS_HINT
     return error_of(report, status=status, said_by=host, hint=hint, wait=wait)
 

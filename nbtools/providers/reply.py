@@ -67,15 +67,17 @@ class Reply:
         Raises:
             ProviderError: The answer failed before that.
         """
-        events = await self.read()
-        if not events:
-            raise errors.StreamError(f"{self._host} broke off before it said anything.")
-        for event in events:
-            if isinstance(event, ModelFault):
-                raise event.error
-            if not isinstance(event, ModelUsage):
-                break
-        return events
+        said: list[ModelEvent] = []
+        while True:
+            events = await self.read()
+            if not events:
+                raise errors.StreamError(f"{self._host} broke off before it said anything.")
+            said += events
+            word = next((event for event in events if not isinstance(event, ModelUsage)), None)
+            if isinstance(word, ModelFault):
+                raise word.error
+            if word is not None:
+                return said
 
     async def read(self) -> list[ModelEvent]:
         """Read until there is something to say.

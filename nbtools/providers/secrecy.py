@@ -45,6 +45,34 @@ def scrub(text: str, secrets: Iterable[str] = ()) -> str:
     return _KEY.sub(_HIDDEN, _MASKED.sub(_HIDDEN, text))
 
 
+def split_address(address: str) -> tuple[str, tuple[str, str] | None]:
+    """Take the login out of the address of a server, and what stands behind a cross.
+
+    Args:
+        address: What the program gives as the address.
+
+    Returns:
+        The address without them; and user and password, or None where it has none.
+
+    Raises:
+        ValueError: It is no address of a server; the text shows neither login nor query.
+    """
+    given = address.strip().partition("#")[0]
+    if not _is_address(given):
+        shown = given.partition("?")[0].rpartition("@")[2]  # a login may stand before it
+        raise ValueError(f"base_url is {shown!r}; expected an address such as 'https://host/v1'.")
+    return split_login(given)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        fits = parts.scheme in {"http", "https"} and bool(parts.hostname)
+        return fits and parts.port != 0 and text.isprintable() and " " not in text
+    except ValueError:  # such as a port that is no number
+        return False
+
+
 def split_login(address: str) -> tuple[str, tuple[str, str] | None]:
     """Take the user name and the password out of an address.
 
