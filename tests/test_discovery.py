@@ -180,6 +180,14 @@ def test_a_name_leads_to_its_provider(name: str, label: str, host: str):
     assert (provider.label, provider.host) == (label, host)
 
 
+@pytest.mark.parametrize("joined", [" @ ", "@", " @", "@ "])
+def test_an_address_may_follow_without_blanks(joined: str):
+    provider = resolve(f"openai:m{joined}http://host:8000/v1")
+    assert isinstance(provider, HttpProvider)
+    assert (provider.model, provider._base) == ("m", "http://host:8000/v1")
+    assert resolve("openai:@cf/meta/llama @ http://host/v1").model == "@cf/meta/llama"  # type: ignore[attr-defined]
+
+
 def test_an_address_without_a_scheme_is_completed():
     provider = resolve("openai:m @ 10.0.0.7/v1")
     assert isinstance(provider, HttpProvider)
@@ -192,6 +200,9 @@ def test_an_address_without_a_scheme_is_completed():
         ("gpt-5.1", "write 'openai:gpt-5.1' or 'openai-responses:gpt-5.1'."),
         ("qwen3:8b", "write 'ollama:qwen3:8b' or 'groq:qwen3:8b' or 'openrouter:qwen3:8b'."),
         ("gpt-oss-20b", "write 'ollama:gpt-oss-20b' or"),
+        ("mistral-large", "write 'mistral:mistral-large' or 'ollama:mistral-large' or"),
+        ("devstral", "write 'mistral:devstral' or"),
+        ("deepseek-r1:8b", "write 'deepseek:deepseek-r1:8b' or 'ollama:deepseek-r1:8b' or"),
     ],
 )
 def test_a_name_that_could_be_several_says_which(name: str, words: str):

@@ -25,8 +25,11 @@ _SERVED = {each.name: each for each in (*VENDORS, *LOCAL_SERVERS)}
 _EXAMPLES = (
     "'openai:gpt-5.1', 'anthropic:claude-sonnet-5' or 'openai:qwen3 @ http://localhost:8080/v1'"
 )
+_SERVER = re.compile(r"\s+@\s+|\s*@\s*(?=https?://)")
 _FAMILIES: Sequence[tuple[str, tuple[str, ...]]] = (
-    (r"(gpt-oss|llama|qwen|gemma|phi|mistral|mixtral|deepseek)", ("ollama", "groq", "openrouter")),
+    (r"(gpt-oss|llama|qwen|gemma|phi)", ("ollama", "groq", "openrouter")),
+    (r"[a-z]{2,5}[sx]tral\b", ("mistral", "ollama", "openrouter")),
+    (r"deepseek", ("deepseek", "ollama", "openrouter")),
     (r"(gpt-|chatgpt|o\d)", ("openai", "openai-responses")),
     (r"claude", ("anthropic",)),
     (r"gemini", ("gemini",)),
@@ -58,7 +61,7 @@ def resolve(model: str | Provider | None) -> Provider:
         return model
     if not isinstance(model, str):
         raise TypeError(f"model is {model!r}; expected a provider, or a text such as {_EXAMPLES}.")
-    name, _, address = (part.strip() for part in model.partition(" @ "))
+    name, address = (part.strip() for part in [*_SERVER.split(model, 1), ""][:2])
     if name == Demo.label:
         return Demo()
     if name == "auto":
