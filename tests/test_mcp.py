@@ -486,6 +486,13 @@ def test_an_error_with_a_picture_is_words():
     assert read_failure(failed, plain) == "No.\n\n(A picture that came with it is left out.)"
 
 
+def test_an_error_without_words_is_told_by_its_structured_value():
+    assert (
+        read_failure(result(structured_content={"code": 7}, is_error=True), plain) == '{"code":7}'
+    )
+    assert read_failure(result(is_error=True), plain) == "The tool failed without saying why."
+
+
 def test_resources_are_shown_as_what_they_are_and_never_as_a_page():
     def resource(mime: str, text: str) -> EmbeddedResource:
         held = TextResourceContents(uri="file:///a", mime_type=mime, text=text)

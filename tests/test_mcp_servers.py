@@ -164,6 +164,44 @@ async def test_a_server_of_the_new_protocol_works_both_ways(harbour: Any, starte
     chat.close()
 
 
+PLAIN = """
+import json, os, sys
+
+def answer(method, params):
+    if method == "initialize":
+        return {"protocolVersion": params["protocolVersion"], "capabilities": {"tools": {}},
+                "serverInfo": {"name": "plain", "version": "1"}}
+    if method == "tools/list":
+        schema = {"type": "object", "properties": {"self": {"type": "string"}}}
+        return {"tools": [{"name": name, "inputSchema": schema} for name in ("echo", "refuse")]}
+    if params.get("name") == "echo":
+        said = {"pid": os.getpid(), **params["arguments"]}
+        return {"content": [{"type": "text", "text": json.dumps(said)}]}
+
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" in asked:
+        given = answer(asked["method"], asked.get("params") or {})
+        code = -32000 if asked["method"] == "tools/call" else -32601
+        end = {"result": given} if given else {"error": {"code": code, "message": "No quay."}}
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **end}), flush=True)
+"""
+
+
+async def test_a_server_that_refuses_with_a_code_of_its_own_is_not_lost(started: Started):
+    """The SDK has the same code for a connection that is gone. Any name may be that of an argument."""
+    mcp = started([sys.executable, "-c", PLAIN], approval=False)
+    calls = [call("echo", {"self": "a"}), call("refuse", {}), call("echo", {"self": "b"})]
+    chat = chat_with(mcp, *[[each] for each in calls], "Done.")
+    await chat.send("Go")
+    first, refused, last = chat.calls
+    assert (refused.outcome, refused.told) == ("failed", "No quay.")
+    said = [json.loads(str(known.result)) for known in (first, last)]
+    assert [each["self"] for each in said] == ["a", "b"]
+    assert said[0]["pid"] == said[1]["pid"]
+    chat.close()
+
+
 async def test_a_cancelled_call_is_cancelled_on_the_server(
     harbour: Any, started: Started, tmp_path: Path
 ):

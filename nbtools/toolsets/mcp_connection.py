@@ -112,13 +112,12 @@ class Connection:
 
     async def _refused(self, error: Exception, link: Link) -> Exception:
         from mcp import MCPError  # noqa: PLC0415 - the extra is imported only when it is used
-        from mcp.types import CONNECTION_CLOSED  # noqa: PLC0415
 
         reason = cause(error)
         if isinstance(reason, MCPError) and link.status in (400, 404) and _of_session(reason):
             return _SessionGoneError()
-        if isinstance(reason, MCPError) and reason.code != CONNECTION_CLOSED:
-            return ToolError(self.address.hide(reason.message))
+        if isinstance(reason, MCPError) and not _of_closing(reason):
+            return ToolError(self.address.hide(reason.message) or f"It gave error {reason.code}.")
         if not isinstance(reason, MCPError | OSError):
             text = f"{self._who} gave an answer that cannot be used: {words(reason)}"
             return ToolError(without_folders(self.address.scrub(text)))
@@ -209,6 +208,11 @@ class Connection:
 
 class _SessionGoneError(Exception):
     """A server over HTTP does not know the session any more."""
+
+
+def _of_closing(error: MCPError) -> bool:
+    """Say whether the SDK tells of a connection that is gone; servers use its code for other things."""
+    return error.message == "Connection closed"
 
 
 def _of_session(error: MCPError) -> bool:

@@ -67,7 +67,10 @@ def read_failure(result: CallToolResult, hide: Hide) -> str:
     """Give the words of a call that failed, for the model and the person."""
     pieces = [_read(block, hide) for block in result.content]
     told = [piece.told if isinstance(piece.told, str) else _LEFT_OUT for piece in pieces]
-    return "\n\n".join(filter(None, told)) or "The tool failed without saying why."
+    said = "\n\n".join(filter(None, told))
+    if not said and result.structured_content is not None:
+        said = tell(_hidden(result.structured_content, hide))
+    return said or "The tool failed without saying why."
 
 
 def _told(pieces: list[_Piece]) -> object:

@@ -88,7 +88,7 @@ class _Remote:
         self._connection = connection
         self._tool = tool
 
-    async def __call__(self, nbtools_context: ToolContext[Any], **arguments: Json) -> Result:
+    async def __call__(self, /, nbtools_context: ToolContext[Any], **arguments: Json) -> Result:
         """Call the tool; the name of the parameter is one that no schema has."""
         result = await self._connection.call(self._tool, arguments, nbtools_context)
         hide = self._connection.address.hide
