@@ -213,6 +213,32 @@ def test_results_with_pictures_are_a_request_of_its_library(wire: Wire, model: s
 
 
 @pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("named", ["", "a.txt"])
+@pytest.mark.parametrize(
+    ("mime", "data", "told"),
+    [
+        ("text/plain", "", "(an empty file)"),
+        ("text/csv", "IAo=", "(an empty file)"),
+        ("text/plain", "YSxi", "a,b"),
+        ("text/plain", "YSxiYw", "a,bc"),
+        ("text/plain", "YSxiY", "text/plain"),
+        ("application/zip", "AAAA", "application/zip"),
+    ],
+)
+def test_no_file_makes_a_request_that_cannot_be_written(
+    wire: Wire, mime: str, data: str, told: str, named: str
+):
+    """W-15: no text is empty, and what the model cannot be given is told in words."""
+    file = File(id="f", mime=mime, name=named, data=data)
+    body = encode(wire, [message("user", file)])
+    TYPES[wire](body)
+    written = dumps(body)
+    assert told in written
+    assert '"text": ""' not in written
+    assert '"text":""' not in written
+
+
+@pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize(
     "settings",
     [

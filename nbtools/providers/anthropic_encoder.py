@@ -27,7 +27,7 @@ from nbtools.messages import (
 from nbtools.providers.anthropic_blocks import WIRE
 from nbtools.providers.naming import model_calls, wire_ids
 from nbtools.providers.sealing import sealed_by
-from nbtools.providers.texts import NOTHING, written
+from nbtools.providers.texts import NOTHING, unreadable, written
 
 _PICTURES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 
@@ -171,6 +171,4 @@ def _file(file: File) -> Json:
     if file.mime == "application/pdf":
         return {"type": "document", "source": _source(file)}
     text = written(file)
-    if text is not None and text.strip():
-        return _text(text)
-    return _text(f"(Here is a file that cannot be read: {file.name or 'no name'}, {file.mime}.)")
+    return _text(unreadable(file) if text is None else text)

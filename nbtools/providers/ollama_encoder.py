@@ -23,7 +23,7 @@ from nbtools.providers.choices import tool_choice
 from nbtools.providers.naming import model_calls
 from nbtools.providers.ollama_decoder import WIRE
 from nbtools.providers.sealing import sealed_by
-from nbtools.providers.texts import NOTHING, introduce, join_texts, written
+from nbtools.providers.texts import NOTHING, introduce, join_texts, unreadable, written
 from nbtools.schema.output import output_schema
 from nbtools.settings import Effort, Settings
 
@@ -110,8 +110,9 @@ def _tool(tool: ToolSpec, names: Mapping[str, str]) -> Json:
 def _user(message: Message) -> Iterator[Json]:
     texts = [part.text for part in message.parts if type(part) is Text and part.text]
     files = [part for part in message.parts if type(part) is File]
-    texts += [text for file in files if (text := written(file)) is not None]
     images = [file.data for file in files if file.mime.startswith("image/")]
+    others = [file for file in files if not file.mime.startswith("image/")]
+    texts += [written(file) or unreadable(file) for file in others]
     if texts or images:
         content = {"role": "user", "content": join_texts(texts)}
         yield {**content, "images": images} if images else content

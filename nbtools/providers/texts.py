@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from nbtools.messages import File, ToolCall
 
+_EMPTY = "(an empty file)"
 NOTHING = "(no output)"
 """What stands for a result that says nothing, since servers refuse an empty one."""
 
@@ -52,5 +53,14 @@ def written(file: File) -> str | None:
     """
     if not (file.mime.startswith("text/") or file.mime == "application/json"):
         return None
-    text = base64.b64decode(file.data).decode("utf-8", "replace")
+    try:
+        text = base64.b64decode(f"{file.data}==").decode("utf-8", "replace")
+    except ValueError:
+        return unreadable(file)
+    text = text if text.strip() else _EMPTY
     return f"{file.name}:\n{text}" if file.name else text
+
+
+def unreadable(file: File) -> str:
+    """Tell of a file that a wire has no place for."""
+    return f"(Here is a file that cannot be read: {file.name or 'no name'}, {file.mime}.)"
