@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import _thread
 import asyncio
 import concurrent.futures
 import json
+import signal
 import threading
 from pathlib import Path
 from typing import Any
@@ -706,8 +706,8 @@ def test_an_interrupt_of_ask_stops_the_chat():
 
     @nb.tool
     def block() -> str:
-        """Interrupt, then block."""
-        _thread.interrupt_main()
+        """Interrupt as a kernel is interrupted, then block."""
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
         freed.wait(30)
         return "late"
 
