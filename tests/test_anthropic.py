@@ -656,6 +656,21 @@ def test_the_cache_is_marked_after_what_stays_and_after_what_grows():
     assert "cache_control" not in body["tools"][-1]
 
 
+def test_a_thought_is_never_marked_for_the_cache():
+    """A reply that paused is the last message then, and its thoughts have to go back unchanged."""
+    sealed = {"wire": "anthropic", "signature": SIGNATURE}
+    thought = Reasoning(id="r", text="Hm.", sealed=sealed)
+    redacted = {"type": "redacted_thinking", "data": "b3BhcXVl"}
+    hidden = Reasoning(id="s", sealed={"wire": "anthropic", "block": redacted})
+    paused = Message(id="m", role="assistant", parts=(said("So"), thought, hidden), finish="other")
+    body = Anthropic("m", cache="5m").encode(Request(messages=[user(said("Hi")), paused]))
+    assert ["cache_control" in block for block in body["messages"][-1]["content"]] == [
+        True,
+        False,
+        False,
+    ]
+
+
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [

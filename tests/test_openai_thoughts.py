@@ -216,3 +216,20 @@ def test_openai_is_sent_ids_of_40_characters_at_most(host: str, most: int):
     asks, result = server.encode(Request(messages=after(ROUTER, body)))["messages"][1:]
     assert asks["tool_calls"][0]["id"] == result["tool_call_id"]
     assert len(result["tool_call_id"]) == most
+
+
+@pytest.mark.parametrize(
+    ("host", "limit", "seed"),
+    [
+        ("api.openai.com", "max_completion_tokens", "seed"),
+        ("mine.openai.azure.com/openai", "max_completion_tokens", "seed"),
+        ("api.mistral.ai", "max_tokens", "random_seed"),
+        ("localhost:8000", "max_tokens", "seed"),
+    ],
+)
+def test_settings_have_the_names_that_the_vendor_knows(host: str, limit: str, seed: str):
+    """A name that it does not know makes it refuse the request."""
+    server = OpenAI("m", base_url=f"https://{host}/v1", api_key="k", max_tokens=5, seed=7)
+    body = server.encode(QUESTION)
+    assert (body[limit], body[seed]) == (5, 7)
+    assert len({"max_tokens", "max_completion_tokens", "seed", "random_seed"} & set(body)) == 2

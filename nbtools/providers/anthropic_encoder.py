@@ -29,6 +29,7 @@ from nbtools.providers.naming import model_calls, wire_ids
 from nbtools.providers.sealing import sealed_by
 from nbtools.providers.texts import NOTHING, unreadable, written
 
+_UNMARKED = frozenset({"thinking", "redacted_thinking"})
 _PICTURES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 
 
@@ -64,7 +65,8 @@ def mark_for_cache(body: dict[str, Json], lifetime: str) -> None:
     """
     mark = {"type": "ephemeral"} if lifetime == "5m" else {"type": "ephemeral", "ttl": lifetime}
     fixed = body.get("system") or body.get("tools")
-    growing = [block for message in body["messages"][-1:] for block in message["content"]]
+    last = [block for message in body["messages"][-1:] for block in message["content"]]
+    growing = [block for block in last if block["type"] not in _UNMARKED]
     for blocks in (fixed, growing):
         if blocks:
             blocks[-1]["cache_control"] = mark

@@ -18,7 +18,8 @@ from nbtools.providers.openai_encoder import encode_request
 from nbtools.providers.openai_server import OpenAIServer, openai_address
 from nbtools.providers.openai_settings import encode_settings
 from nbtools.providers.openai_thoughts import WIRE
-from nbtools.providers.openai_vendors import suit
+from nbtools.providers.openai_vendors import suit, suit_fields
+from nbtools.providers.vendors import is_openai
 from nbtools.settings import Settings, SettingsFields
 
 if TYPE_CHECKING:
@@ -116,10 +117,12 @@ class OpenAI(OpenAIServer):
         body["messages"] = suit(body["messages"], model=self.model, host=self.host)
         if "tools" in extra:
             extra["tools"] = [*body.get("tools", ()), *extra["tools"]]
+        own = is_openai(self.host)
+        fields = encode_settings(request, settings, names, own=own, strict=self._strict)
         return {
             "model": self.model,
             **body,
-            **encode_settings(request, settings, names, own=self._own, strict=self._strict),
+            **suit_fields(fields, self.host),
             "stream": True,
             "stream_options": {"include_usage": True},
             **extra,

@@ -17,8 +17,7 @@ class OpenAIServer(HttpProvider):
     def _note_server(self, *, strict: bool | None) -> None:
         """Take from the address what depends on it; the constructors do so last."""
         self.variable = variable_of(self.host)
-        self._own = self._base == OPENAI
-        self._strict = self._own if strict is None else strict
+        self._strict = self._base == OPENAI if strict is None else strict
 
     def _wants_key(self) -> bool:
         return super()._wants_key() or wants_key(self.host)

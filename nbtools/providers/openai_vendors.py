@@ -1,7 +1,6 @@
-"""What single vendors demand of the messages of Chat Completions, beside what all of them take.
+"""What single vendors demand of a request of Chat Completions, beside what all of them take.
 
-It is about conversations that began elsewhere, or were broken off: a request of the vendor's own
-making would not need it.
+Of messages it is about conversations that began elsewhere, or were broken off.
 
 Source: https://docs.mistral.ai/capabilities/function_calling,
 https://api-docs.deepseek.com/guides/thinking_mode, and the refusals of the servers.
@@ -11,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from nbtools.messages import Json
 from nbtools.providers.vendors import is_openai
@@ -21,6 +20,7 @@ _MISTRAL = re.compile(r"\b[a-z]{2,5}[sx]tral\b", re.IGNORECASE)
 _MISTRAL_ID = re.compile(r"[A-Za-z0-9]{9}")
 _OPENAI_ID = re.compile(r".{1,40}", re.DOTALL)
 _DEEPSEEK = "api.deepseek.com"
+_FIELDS = {"api.mistral.ai": {"seed": "random_seed"}}
 _ANSWERED = "OK."
 
 
@@ -46,6 +46,12 @@ def suit(messages: Sequence[Json], *, model: str, host: str) -> list[Json]:
             if message["role"] == "assistant":
                 message.setdefault("reasoning_content", "")
     return suited
+
+
+def suit_fields(fields: Mapping[str, Json], host: str) -> dict[str, Json]:
+    """Give fields of a request the names that the vendor knows."""
+    names = _FIELDS.get(host, {})
+    return {names.get(name, name): value for name, value in fields.items()}
 
 
 def _apart(messages: Sequence[Json]) -> Iterator[Json]:

@@ -104,7 +104,7 @@ def is_openai(host: str) -> bool:
     Args:
         host: The server's host name.
     """
-    return host == urlsplit(OPENAI).netloc or host.endswith(_AZURE)
+    return host == urlsplit(OPENAI).netloc or host.endswith(_AZURE[0])
 
 
 def key_headers(host: str, key: str) -> dict[str, str]:
