@@ -7,6 +7,7 @@ A model that it does not name has an unknown cost, which is never taken for noth
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -55,13 +56,13 @@ class Prices:
     """
 
     def __init__(self, table: Mapping[str, Any]) -> None:
-        models = table.get("models")
+        models = table.get("models") if isinstance(table, Mapping) else None
         if not isinstance(models, Mapping):
             raise ValueError("The table has no object 'models'.")  # noqa: TRY004 - a file's content
         for label, prices in models.items():
             _check(label, prices)
-        self.date = str(table.get("date", ""))
-        self.currency = str(table.get("currency", "USD"))
+        self.date = str(table.get("date") or "")
+        self.currency = str(table.get("currency") or "USD")
         self._models: Mapping[str, Mapping[str, float]] = models
 
     def of(self, label: str) -> Mapping[str, float] | None:
@@ -151,4 +152,4 @@ def _check(label: object, prices: object) -> None:
 
 
 def _is_price(price: object) -> bool:
-    return isinstance(price, int | float) and not isinstance(price, bool) and price >= 0
+    return isinstance(price, int | float) and type(price) is not bool and 0 <= price < math.inf

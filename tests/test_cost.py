@@ -99,6 +99,8 @@ def test_the_table_can_be_replaced_and_put_back(tmp_path: Path):
     ("table", "words"),
     [
         ({}, "The table has no object 'models'."),
+        ([], "The table has no object 'models'."),
+        ({"models": {"a:b": {"input": 1, "output": float("inf")}}}, "The prices of 'a:b' are"),
         ({"models": {"a:b": {"input": 1}}}, "The prices of 'a:b' are {'input': 1}; expected"),
         ({"models": {"a:b": {"input": "1", "output": 2}}}, "The prices of 'a:b' are"),
         ({"models": {"a:b": 3}}, "The prices of 'a:b' are 3; expected numbers for 'input'"),
