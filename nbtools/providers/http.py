@@ -60,6 +60,7 @@ class HttpProvider(Provider):
         fields: Single fields of the settings, on top of them.
 
     Raises:
+        TypeError: A key or a header is no text.
         ValueError: `base_url` is no address, or a setting has a value that it cannot have.
     """
 
@@ -99,8 +100,8 @@ class HttpProvider(Provider):
         self.origin = origin_of(parts.hostname or "", model if self.many_models else "")
         self._base = address.rstrip("/")
         self._query = mark + query
-        self._api_key = api_key
-        self._headers = {name.lower(): value for name, value in (headers or {}).items()}
+        self._api_key = None if api_key is None else _text("api_key", api_key)
+        self._headers = {n.lower(): _text(f"headers[{n!r}]", h) for n, h in (headers or {}).items()}
         self.settings: Settings = chosen(type(self).__name__, settings, fields)
         self._timeouts = _timeouts(timeout)
         self._proxy = _proxy(proxy)
@@ -322,6 +323,13 @@ def _timeouts(given: float | Timeouts | None) -> Timeouts:
         return given
     expect("timeout", given, (SECONDS[0], f"{SECONDS[1]}, Timeouts or None"))
     return Timeouts(first=given, idle=given)
+
+
+def _text(name: str, given: str) -> str:
+    """Give what has to be a text; its value may be a secret and is not shown."""
+    if not isinstance(given, str):
+        raise TypeError(f"{name} is of the type {type(given).__name__}; expected a text.")
+    return given
 
 
 def _proxy(given: str | None) -> str | None:
