@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 import nbtools as nb
 from nbtools.messages import Message, Request, Text, ToolCall, ToolSpec
-from nbtools.providers import OpenAI
+from nbtools.providers import OpenAI, OpenAIResponses
 from nbtools.schema.strict import strict_schema
 from nbtools.settings import Settings, SettingsFields, merge
 from nbtools.testing import call
@@ -125,6 +125,15 @@ def test_a_tool_that_has_to_be_called_is_not_asked_for_again_with_its_result():
     assert body_of(Settings(tool_choice="none"), reply)["tool_choice"] == "none"
     said = Message(id="m-b", role="assistant", parts=(Text(id="p", text="So."),), finish="stop")
     assert body_of(Settings(tool_choice="required"), reply, said)["tool_choice"] == "required"
+
+
+@pytest.mark.parametrize("make", [OpenAI, OpenAIResponses])
+def test_nothing_is_said_of_a_choice_where_there_are_no_tools(make: Any):
+    """The server refuses it: the model may have called tools that nobody defined."""
+    request = Request(messages=[HI], choice="none")
+    assert "tool_choice" not in make("m").encode(request)
+    searching = make("m", extra={"tools": [{"type": "web_search"}]})
+    assert searching.encode(request)["tool_choice"] == "none"
 
 
 def test_a_choice_that_is_no_tool_is_named():

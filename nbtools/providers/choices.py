@@ -25,6 +25,8 @@ def tool_choice(request: Request, settings: Settings) -> str:
         ValueError: The settings name a tool that the request does not have.
     """
     choice = settings.tool_choice or "auto"
+    if not request.tools and not (settings.extra or {}).get("tools"):
+        return "auto"
     if request.choice == "none" or not request.tools:
         return request.choice
     names = [tool.name for tool in request.tools]
