@@ -15,6 +15,14 @@ beforeEach(() => {
   URL.revokeObjectURL = () => {};
 });
 
+function withResolvers() {
+  let reject: (error: Error) => void = () => {};
+  const promise = new Promise<void>((_, refuse) => {
+    reject = refuse;
+  });
+  return { promise, reject };
+}
+
 async function showWith(code: string, traits: "" | "args" = ""): Promise<Page> {
   const renderers = { drop_rows: { kind: "javascript" as const, asset: "r1", traits } };
   const conversation = answering([call({ state: "running", args: { n: 1 } })]);
@@ -82,6 +90,31 @@ describe("a JavaScript renderer", () => {
     await page.settle();
     await vi.waitFor(() => expect(drawn(page)).toBe("drawn at last"));
     expect(page.find(".refused")).toBeNull();
+  });
+
+  it("that fails for what the call was before is tried with what it is now", async () => {
+    const fails = withResolvers();
+    const begun = vi.fn();
+    vi.stubGlobal("rendering", { begun, fails: fails.promise });
+    const renderers = {
+      drop_rows: { kind: "javascript" as const, asset: "r1", traits: "" as const },
+    };
+    const conversation = answering([call({ state: "running" })]);
+    const code = `export default { async render({ model, el }) {
+      const state = model.get("state");
+      rendering.begun(state);
+      if (state === "running") await rendering.fails;
+      el.textContent = "drawn at last";
+    } }`;
+    const page = await show({ conversation, renderers }, { modules: { r1: code } });
+    await vi.waitFor(() => expect(begun).toHaveBeenCalledWith("running"));
+    const part = call({ state: "result", outcome: "ok", value: 1 });
+    page.store.receive({ seq: 1, ops: [["part", "a", part]] });
+    await page.settle();
+    fails.reject(new Error("not yet"));
+    await vi.waitFor(() => expect(drawn(page)).toBe("drawn at last"));
+    expect(page.find(".refused")).toBeNull();
+    expect(begun).toHaveBeenCalledTimes(2);
   });
 
   it("initialises once a call, whatever the number of views", async () => {

@@ -65,9 +65,22 @@ interface ScriptDrawingProps {
 
 function ScriptDrawing({ node, reference }: ScriptDrawingProps) {
   const { renderers } = useView();
-  const [failure, setFailure] = useState<{ of: FilledCall; text: string }>();
-  const fail = (error: unknown) =>
-    setFailure({ of: node.part, text: `The renderer failed: ${error}` });
+  const [failure, setFailure] = useState<{ of: FilledCall; text: string; count: number }>();
+  const fail = (error: unknown, of = node.part) =>
+    setFailure((last) => ({
+      of,
+      text: `The renderer failed: ${error}`,
+      count: (last?.count ?? 0) + 1,
+    }));
+  // A module may fail for what the call was when it began: then it draws what the call is now.
+  const draw = async (el: HTMLElement, signal: AbortSignal) => {
+    const of = node.part;
+    try {
+      await renderers.render(node, reference, el, signal);
+    } catch (error) {
+      if (!signal.aborted) fail(error, of);
+    }
+  };
   useLayoutEffect(() => {
     try {
       renderers.update(node);
@@ -76,13 +89,7 @@ function ScriptDrawing({ node, reference }: ScriptDrawingProps) {
     }
   });
   if (failure?.of === node.part) return <Fallback call={node.part} text={failure.text} />;
-  return (
-    <LightSlot
-      of={reference.asset}
-      draw={(el, signal) => renderers.render(node, reference, el, signal)}
-      onError={fail}
-    />
-  );
+  return <LightSlot of={`${reference.asset} ${failure?.count ?? 0}`} draw={draw} onError={fail} />;
 }
 
 function Fallback({ call, text }: { call: FilledCall; text: string }) {
