@@ -591,7 +591,7 @@ def test_a_request_has_what_the_wire_wants():
             {
                 "name": "tide_at",
                 "description": "Tell the tide.",
-                "input_schema": {"type": "object"},
+                "input_schema": {"type": "object", "properties": {}},
             }
         ],
         "max_tokens": 8192,

@@ -219,7 +219,7 @@ def test_a_request_has_history_tools_and_settings():
                 "function": {
                     "name": "tide_at",
                     "description": "Tell the tide.",
-                    "parameters": {"type": "object"},
+                    "parameters": {"type": "object", "properties": {}},
                 },
             }
         ],

@@ -597,7 +597,7 @@ def test_a_request_has_history_tools_and_settings():
                 "function": {
                     "name": "rows",
                     "description": "Count rows.",
-                    "parameters": {"type": "object"},
+                    "parameters": {"type": "object", "properties": {}},
                 },
             }
         ],

@@ -401,7 +401,7 @@ def test_a_request_keeps_nothing_at_the_server():
                 "type": "function",
                 "name": "tide_at",
                 "description": "Tell the tide.",
-                "parameters": {"type": "object"},
+                "parameters": {"type": "object", "properties": {}},
                 "strict": False,
             }
         ],

@@ -28,6 +28,7 @@ from nbtools.providers.anthropic_blocks import WIRE
 from nbtools.providers.naming import model_calls, wire_ids
 from nbtools.providers.sealing import sealed_by
 from nbtools.providers.texts import NOTHING, unreadable, written
+from nbtools.schema.flat import flat_schema
 
 _UNMARKED = frozenset({"thinking", "redacted_thinking"})
 _PICTURES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
@@ -99,7 +100,7 @@ def _tool(tool: ToolSpec, names: Mapping[str, str]) -> Json:
     described: dict[str, Json] = {"name": names[tool.name]}
     if tool.description:
         described["description"] = tool.description
-    return {**described, "input_schema": dict(tool.parameters)}
+    return {**described, "input_schema": flat_schema(tool.parameters)}
 
 
 def _user(message: Message) -> Iterator[Json]:

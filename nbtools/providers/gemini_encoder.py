@@ -24,6 +24,7 @@ from nbtools.providers.gemini_parts import WIRE
 from nbtools.providers.naming import model_calls
 from nbtools.providers.sealing import sealed_by
 from nbtools.providers.texts import NOTHING, introduce, written
+from nbtools.schema.flat import flat_schema
 from nbtools.schema.gemini import Inexpressible, gemini_schema
 
 UNSIGNED = "skip_thought_signature_validator"
@@ -70,7 +71,7 @@ def encode_tool(tool: ToolSpec, names: Mapping[str, str]) -> dict[str, Json]:
     """
     declared: dict[str, Json] = {"name": names[tool.name], "description": tool.description}
     try:
-        parameters = gemini_schema(tool.parameters)
+        parameters = gemini_schema(flat_schema(tool.parameters))
     except Inexpressible as error:
         raise ToolDefinitionError(
             f"Gemini cannot be told of the tool {tool.name!r}: its parameter "

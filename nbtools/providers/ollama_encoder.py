@@ -24,6 +24,7 @@ from nbtools.providers.naming import model_calls
 from nbtools.providers.ollama_decoder import WIRE
 from nbtools.providers.sealing import sealed_by
 from nbtools.providers.texts import NOTHING, introduce, join_texts, unreadable, written
+from nbtools.schema.flat import flat_schema
 from nbtools.schema.output import output_schema
 from nbtools.settings import Effort, Settings
 
@@ -102,7 +103,7 @@ def _tool(tool: ToolSpec, names: Mapping[str, str]) -> Json:
     function = {
         "name": names[tool.name],
         "description": tool.description,
-        "parameters": dict(tool.parameters),
+        "parameters": flat_schema(tool.parameters),
     }
     return {"type": "function", "function": function}
 

@@ -15,6 +15,7 @@ from nbtools.messages import File, Json, Message, Picture, Request, Text, ToolCa
 from nbtools.providers.naming import model_calls
 from nbtools.providers.openai_thoughts import returned, returned_beside
 from nbtools.providers.texts import address, introduce, join_texts, written
+from nbtools.schema.flat import flat_schema
 from nbtools.schema.strict import strict_schema
 
 _NOTHING = "(no output)"
@@ -58,7 +59,7 @@ def _tool(tool: ToolSpec, names: Mapping[str, str], *, strict: bool) -> Json:
     function: dict[str, Json] = {
         "name": names[tool.name],
         "description": tool.description,
-        "parameters": held or dict(tool.parameters),
+        "parameters": held or flat_schema(tool.parameters),
     }
     if held is not None:
         function["strict"] = True

@@ -26,6 +26,7 @@ from nbtools.providers.naming import model_calls
 from nbtools.providers.responses_items import WIRE
 from nbtools.providers.sealing import sealed_by
 from nbtools.providers.texts import NOTHING, address, written
+from nbtools.schema.flat import flat_schema
 from nbtools.schema.strict import strict_schema
 
 
@@ -58,7 +59,7 @@ def encode_tool(tool: ToolSpec, names: Mapping[str, str], *, strict: bool) -> Js
         "type": "function",
         "name": names[tool.name],
         "description": tool.description,
-        "parameters": held or dict(tool.parameters),
+        "parameters": held or flat_schema(tool.parameters),
         "strict": held is not None,
     }
 
