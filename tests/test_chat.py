@@ -8,6 +8,7 @@ import json
 import signal
 import threading
 from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import ipywidgets
@@ -700,6 +701,15 @@ def test_ask_waits_for_a_click_where_clicks_arrive(comms: list[RecordingComm]):
     assert ran == ["wipe_cache False"]
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Let an interrupt raise, as in a cell: what a shell runs in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_of_ask_stops_the_chat():
     """L-06: variant, the interrupt of a cell has the effect of Stop."""
     freed = threading.Event()
