@@ -7,8 +7,8 @@ import concurrent.futures
 import json
 import signal
 import threading
-from pathlib import Path
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import ipywidgets
