@@ -17,9 +17,18 @@ from typing import Any, TypeVar
 
 import nbtools as nb
 from nbtools import planner, storage
-from nbtools.events import CallStarted, Event, ModelArgs, ModelCall, ModelEvent
+from nbtools.events import (
+    CallStarted,
+    Event,
+    MessageAdded,
+    ModelArgs,
+    ModelCall,
+    ModelEvent,
+    ModelFinish,
+    ModelText,
+)
 from nbtools.face.keeping import fingerprints
-from nbtools.messages import FINAL, Conversation, Job, Request, ToolCall
+from nbtools.messages import FINAL, Conversation, Job, Message, Notice, Request, ToolCall
 from nbtools.providers import Provider
 from nbtools.tools import ToolContext
 from tests.page_copy import PageCopy
@@ -32,6 +41,9 @@ GUARDED = ("pay", "wipe", "later")
 """The tools that ask."""
 
 
+_ENDS_OF_OPEN = {"running": "interrupted", "streaming": "incomplete"}
+
+
 class Teller(Provider):
     """A model that says what it is told to, piece by piece, and is strict about what it is asked."""
 
@@ -41,6 +53,8 @@ class Teller(Provider):
         self.requests: list[Request] = []
         self.refused: list[str] = []
         self.unsaid: list[ModelEvent] = []
+        self.is_deaf = False
+        """Whether it speaks on when it is stopped next."""
         self._pieces: asyncio.Queue[list[ModelEvent] | BaseException | None] | None = None
 
     async def stream(self, request: Request, **_: Any) -> AsyncGenerator[list[ModelEvent]]:
@@ -54,6 +68,11 @@ class Teller(Provider):
                 if isinstance(piece, BaseException):
                     raise piece
                 yield piece
+        except asyncio.CancelledError:
+            if not self.is_deaf:
+                raise
+            self.is_deaf = False
+            yield [ModelText("And then: "), ModelCall(object(), "", "pay"), ModelFinish("stop")]
         finally:
             if self._pieces is own:
                 self._pieces = None
@@ -187,7 +206,7 @@ class World:
         self.commands: list[tuple[dict[str, Any], dict[str, Any]]] = []
         self.wrong: list[str] = []
         self.asked = 0
-        """How many requests had gone out when the last question came."""
+        """How many requests had gone out when a person or a job last asked for an answer."""
         self._faults = Faults()
         self._folder = tempfile.TemporaryDirectory()
         self._file = Path(self._folder.name) / "chat.json"
@@ -220,6 +239,8 @@ class World:
     def _note(self, event: Event, _conversation: Conversation) -> None:
         if isinstance(event, CallStarted):
             self.started[event.call] += 1
+        elif isinstance(event, MessageAdded) and _asks(event.message):
+            self.asked = len(self.model.requests)
 
     @property
     def conversation(self) -> Conversation:
@@ -282,10 +303,13 @@ class World:
         """
         if saved:
             self._save(self.conversation)
+        there = {call.id for call in calls_in(self.conversation)}
         self._kill()
-        kept = Conversation()
-        if self._file.exists():
-            kept = storage.load(self._file, fingerprints(self.session.settings.tools))
+        kept = self._loaded()
+        begun = {
+            call.id for call in calls_in(kept) if call.state in FINAL or call.waiting == "result"
+        }
+        self.expect(self.entered.keys() & there <= begun, "a call ran and the file does not say so")
         self._forget_all_but(calls_in(kept))
         asked, entered = len(self.model.requests), Counter(self.entered)
         self._begin(kept)
@@ -295,6 +319,18 @@ class World:
             (asked, entered) == (len(self.model.requests), self.entered), "loading did something"
         )
         self.asked = len(self.model.requests)
+
+    def _loaded(self) -> Conversation:
+        """Read the file, and look what becomes of the calls that were open in it."""
+        if not self._file.exists():
+            return Conversation()
+        before = {call.id: call for call in calls_in(storage.read(self._file).conversation)}
+        kept = storage.load(self._file, fingerprints(self.session.settings.tools))
+        for call in calls_in(kept):
+            was = before[call.id]
+            end = _ENDS_OF_OPEN.get(was.state, was.outcome)
+            self.expect(call.outcome == end, f"{was} was loaded as {call}")
+        return kept
 
     def _forget_all_but(self, calls: list[ToolCall]) -> None:
         """Forget calls that no file has: another one may get the same id."""
@@ -309,12 +345,12 @@ class World:
     def _kill(self) -> None:
         """End everything at once; nothing that is said meanwhile reaches anybody."""
         self.session.save = None
-        self.model.forget()
-        tasks = asyncio.all_tasks(self.loop)
-        for task in tasks:
-            task.cancel()
-        self._run(_ended(tasks))
+        while tasks := asyncio.all_tasks(self.loop):  # what ends may begin something else
+            for task in tasks:
+                task.cancel()
+            self._run(_ended(tasks))
         self._run(self.loop.shutdown_asyncgens())
+        self.model.forget()
         self._faults.heard.clear()
         self.gates.clear()
         self.loop.close()
@@ -410,5 +446,12 @@ def settled_or_waits(conversation: Conversation) -> bool:
     return waits and not any(map(planner.is_open, conversation.messages))
 
 
+def _asks(message: Message) -> bool:
+    """Whether a message tells of a job and wants the model to go on."""
+    return any(isinstance(part, Notice) and part.asks for part in message.parts)
+
+
 async def _ended(tasks: set[asyncio.Task[Any]]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
+    for _turn in range(3):  # whoever hears of their end is called in one of the next turns
+        await asyncio.sleep(0)

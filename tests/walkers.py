@@ -19,6 +19,7 @@ from nbtools.errors import NbtoolsError, OverloadedError, ProviderError
 from nbtools.events import ModelFault, ModelFinish, ModelReasoning, ModelText
 from nbtools.messages import FINAL
 from nbtools.pace import Pace
+from nbtools.reducer import is_question
 from tests.walk import GUARDED, Window, World, settled
 
 Rule = TypeVar("Rule", bound=Callable[..., Any])
@@ -94,6 +95,11 @@ class Model(RuleBasedStateMachine):
         self.world.model.end()
 
     @when(lambda world: world.model.speaks)
+    @rule()
+    def model_hears_no_stop(self) -> None:
+        self.world.model.is_deaf = True
+
+    @when(lambda world: world.model.speaks)
     @rule(kind=st.sampled_from(["fault", "provider", "bug", "cancel"]))
     def model_fails(self, kind: str) -> None:
         def fail() -> None:
@@ -146,7 +152,9 @@ class People(RuleBasedStateMachine):
         now = next((call for call in self.world.page.calls if call.id == part["id"]), None)
         fields = {"call": part["id"], "approved": True, "digest": part.get("digest", "none")}
         answer = self.world.command("approve", **fields, **({} if args is None else {"args": args}))
-        is_right = now is not None and now.waiting == "approval" and now.digest == part["digest"]
+        is_right = (
+            now is not None and now.waiting == "approval" and now.digest == part.get("digest")
+        )
         if answer["ok"]:
             self.world.expect(is_right, f"approved by a window that shows {part}")
             shown = dict(part.get("args") or {}) if args is None else args
@@ -156,7 +164,7 @@ class People(RuleBasedStateMachine):
             may_be = not is_right or refused or args == {"n": "no"}
             self.world.expect(may_be, f"not approved: {answer}")
 
-    @when(lambda world: world.page.windows[0].calls)
+    @when(lambda world: any(call.waiting for call in world.page.calls))
     @rule(
         window=WINDOW,
         pick=PICK,
@@ -213,9 +221,16 @@ class People(RuleBasedStateMachine):
         self.world.do(decide)
 
     @when(lambda world: any(call.waiting == "approval" for call in world.page.calls))
-    @rule(window=WINDOW, pick=PICK, changes=st.sampled_from([{"n": 4}, {"n": "x"}, {}]))
-    def propose(self, window: int, pick: int, changes: dict[str, Any]) -> None:
+    @rule(
+        window=WINDOW,
+        pick=PICK,
+        changes=st.sampled_from([{"n": 4}, {"n": "x"}, {}]),
+        unseen=st.booleans(),
+    )
+    def propose(self, window: int, pick: int, changes: dict[str, Any], unseen: bool) -> None:
+        """A renderer changes the arguments, which the other window may not see yet."""
         part = self._shown(window, pick)
+        self._window(1 - window).slow |= unseen
         self.world.do(lambda: self.world.command("act", call=part["id"], changes=changes))
 
     @when(lambda world: world.page.windows[0].calls)
@@ -297,17 +312,28 @@ class People(RuleBasedStateMachine):
     @rule(window=WINDOW, pick=PICK)
     def edit(self, window: int, pick: int) -> None:
         message = self._message(window, pick)
-        self.world.do(lambda: self._again("edit_message", message=message, text="Rather this"))
+        self.world.do(lambda: self._back_to(message, "edit_message", text="Rather this"))
 
     @when(lambda world: world.conversation.messages)
     @rule(window=WINDOW, pick=PICK)
     def regenerate(self, window: int, pick: int) -> None:
         message = self._message(window, pick)
-        self.world.do(lambda: self._again("regenerate", message=message))
+        self.world.do(lambda: self._back_to(message, "regenerate"))
 
-    def _again(self, command: str, **fields: Any) -> None:
-        if self.world.command(command, **fields)["ok"]:
+    def _back_to(self, message: str, command: str, **fields: Any) -> None:
+        """Go back to a question; that is refused only during a run, and where there is none."""
+        messages = self.world.conversation.messages
+        places = [place for place, known in enumerate(messages) if known.id == message]
+        is_asked = any(map(is_question, messages[: places[0] + 1])) if places else False
+        runs = self.world.conversation.status == "running"
+        done = self._again(command, message=message, **fields)
+        self.world.expect(done == (is_asked and not runs), f"{command} gave {done}")
+
+    def _again(self, command: str, **fields: Any) -> bool:
+        done: bool = self.world.command(command, **fields)["ok"]
+        if done:
             self.world.asked = len(self.world.model.requests)
+        return done
 
     @when(lambda world: world.conversation.messages)
     @rule(window=WINDOW, pick=PICK, pinned=st.booleans())
@@ -449,8 +475,12 @@ class Walkers(Model, People, Programs, Accidents):
         """Do what gets on."""
         world = self.world
         waiting = [call.waiting for call in world.page.calls if call.waiting]
-        if world.model.speaks:
+        if world.model.speaks and world.open_gates and pick == 2:
+            self.a_tool_ends(pick, "text")
+        elif world.model.speaks:
             self.model_answers([(name, "", '{"n": 1}')] if pick < 2 else [], "stop")
+        elif "approval" in waiting and pick == 2:
+            self.propose(0, 0, {"n": 4}, unseen=True)
         elif "approval" in waiting:
             self.approve(pick % 2, 0, None)
         elif waiting:
