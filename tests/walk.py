@@ -345,12 +345,16 @@ class World:
     def _kill(self) -> None:
         """End everything at once; nothing that is said meanwhile reaches anybody."""
         self.session.save = None
+        self.model.is_deaf = False
+        entered, asked = Counter(self.entered), len(self.model.requests)
         while tasks := asyncio.all_tasks(self.loop):  # what ends may begin something else
             for task in tasks:
                 task.cancel()
             self._run(_ended(tasks))
         self._run(self.loop.shutdown_asyncgens())
         self.model.forget()
+        self.entered = entered
+        del self.model.requests[asked:]
         self._faults.heard.clear()
         self.gates.clear()
         self.loop.close()
