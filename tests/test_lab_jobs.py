@@ -73,6 +73,15 @@ def test_a_job_is_cancelled_with_its_button(notebook):
     notebook.run("gate.set()")
 
 
+def test_a_job_can_be_given_a_minute(notebook):
+    chat = show_chat(notebook, '[call("fit", {"folds": 5})]', '"It runs."', tools="fit")
+    chat.say("Fit it")
+    chat.button("Cancel job-1 if it still runs in a minute").click()
+    expect(chat.area.locator(".notice")).to_have_text("job-1 will be ended in 60 s.")
+    notebook.run("gate.set()")
+    expect_state(chat.area.get_by_role("region", name="Background job job-1 of fit"), "done")
+
+
 def test_a_running_call_can_be_given_a_minute(notebook):
     chat = show_chat(notebook, '[call("block", {})]', '"So."', tools="block")
     chat.say("Block")
