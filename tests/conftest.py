@@ -14,6 +14,7 @@ from tests.lab import browser as browsers
 from tests.lab.kernels import NEWEST
 from tests.lab.notebook import Application, Notebook, prepared_tab
 from tests.lab.page import WidgetPage, build_page
+from tests.lab.proof import DEAF_KERNELS
 from tests.lab.server import LabServer
 from tests.recordings import CORPUS
 
@@ -46,6 +47,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
+    """Say which kernels had to be restarted, and what the tests of recordings saw."""
+    if DEAF_KERNELS:
+        terminalreporter.section("WARNING: kernels that did not answer and were restarted")
+        terminalreporter.line("\n\n".join(DEAF_KERNELS))
+    summarize_recordings(terminalreporter)
+
+
+def summarize_recordings(terminalreporter: pytest.TerminalReporter) -> None:
     """Say what the tests of recordings could not see, and what they let differ on purpose."""
     modules = recorded_modules(terminalreporter)
     if not modules:

@@ -7,6 +7,8 @@ from playwright.sync_api import Browser, expect
 
 from tests.lab.browser import shoot
 from tests.lab.kernels import ALL_KERNELS
+from tests.lab.notebook import Notebook
+from tests.lab.proof import DEAF_KERNELS, prove
 
 pytestmark = [pytest.mark.browser, pytest.mark.kernel]
 
@@ -124,6 +126,72 @@ def test_an_interrupt_ends_a_busy_cell(notebook):
     expect(cell.area.get_by_text("begun", exact=True)).to_be_visible()
     notebook.interrupt()
     assert cell.wait(20).text == "begun\nKeyboardInterrupt: "
+
+
+NEVER = "import asyncio; print('begun', flush=True); await asyncio.sleep(3600)"
+DEAF = """
+import asyncio, pathlib
+async def never(*args, **options):
+    await asyncio.sleep(3600)
+get_ipython().kernel.do_execute = never
+"""
+"""A kernel that tells about itself and executes nothing."""
+ONLY_ONCE = "pathlib.Path(__file__).unlink()\n"
+
+
+@pytest.fixture
+def deaf(lab):
+    """Give a file of code that every new kernel of the server runs first."""
+    startup = lab.folder / "ipython" / "profile_default" / "startup" / "deaf.py"
+    startup.parent.mkdir(parents=True, exist_ok=True)
+    yield startup
+    startup.unlink(missing_ok=True)
+    DEAF_KERNELS.clear()
+
+
+def opened_unproved(lab, tab):
+    notebook = Notebook(lab, tab, lab.write_notebook())
+    notebook.page.goto(f"{lab.url}/lab")
+    notebook.call("open", True)
+    return notebook
+
+
+def test_a_cell_that_does_not_end_says_what_is_known_of_it(notebook):
+    cell = notebook.start(NEVER)
+    expect(cell.area.get_by_text("begun", exact=True)).to_be_visible()
+    with pytest.raises(RuntimeError) as raised:
+        cell.wait(0.5)
+    said = str(raised.value).splitlines()
+    assert said[0].endswith("cell 0: not within 0.5 s")
+    assert said[1:4] == ["outputs: 'begun\\n'", "kernel: busy", "end of the server's log:"]
+    assert notebook.server.log.read_text().splitlines()[-1] in said
+
+
+def test_code_on_the_page_that_does_not_end_says_what_is_known_of_it(widget_page):
+    cell = widget_page.start(NEVER)
+    with pytest.raises(
+        RuntimeError, match=r"cell 0: not within 0.5 s\noutputs: .*\nkernel: busy\n"
+    ):
+        cell.wait(0.5)
+
+
+def test_a_kernel_that_does_not_answer_is_restarted_once_and_that_is_told(lab, lab_tab, deaf):
+    deaf.write_text(DEAF + ONLY_ONCE)
+    notebook = opened_unproved(lab, lab_tab)
+    prove(notebook, first=0.5)
+    assert notebook.run("print('alive')").text == "alive\n"
+    (told,) = DEAF_KERNELS
+    assert "a silent execute_request: not within 0.5 s\nThis was its first request" in told
+    notebook.close()
+
+
+def test_a_kernel_that_does_not_answer_after_a_restart_either_is_an_error(lab, lab_tab, deaf):
+    deaf.write_text(DEAF)
+    notebook = opened_unproved(lab, lab_tab)
+    said = r"execute_request: not within 0.5 s\nThis .* after a restart.\nkernel: \w+\nend of the"
+    with pytest.raises(RuntimeError, match=said):
+        prove(notebook, first=0.5, second=0.5)
+    notebook.close()
 
 
 def test_the_traffic_of_a_cell_is_counted(notebook):

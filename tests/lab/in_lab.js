@@ -52,6 +52,14 @@ window.harness = (() => {
     return ready(path, kernel);
   }
 
+  // Has the kernel execute nothing: both its reply and its idle must arrive. That the kernel told
+  // about itself shows neither, and a kernel was seen that did that and never ended its first cell.
+  async function prove(path, seconds) {
+    const { kernel } = panels.get(path).sessionContext.session;
+    const request = kernel.requestExecute({ code: "", silent: true, store_history: false });
+    await within(request.done, seconds, "a silent execute_request");
+  }
+
   // Adds a code cell at the end and returns its index; a new notebook's one empty cell is used.
   function addCell(path, source) {
     const { model, widgets } = panels.get(path).content;
@@ -127,7 +135,7 @@ window.harness = (() => {
   }
 
   return {
-    addCell, close, command, interrupt, markCell, open, outputs, ready, restart, run, save, setTheme,
-    status, wait,
+    addCell, close, command, interrupt, markCell, open, outputs, prove, ready, restart, run, save,
+    setTheme, status, wait,
   };
 })();

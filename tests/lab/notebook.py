@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from playwright.sync_api import Browser, Locator, Page
+from playwright.sync_api import Browser, Error, Locator, Page
 
 from tests.lab.browser import Tab, new_tab
+from tests.lab.proof import explained, is_timeout, prove, prove_restarted
 from tests.lab.server import LabServer
 
 IN_LAB = Path(__file__).with_name("in_lab.js")
@@ -31,8 +32,17 @@ class Cell:
 
         Args:
             seconds: After which it is an error.
+
+        Raises:
+            RuntimeError: It did not end; the text tells its outputs and the state of the kernel.
         """
-        self.notebook.call("wait", self.index, seconds)
+        try:
+            self.notebook.call("wait", self.index, seconds)
+        except Error as error:
+            if not is_timeout(error):
+                raise
+            what = f"outputs: {self.text!r}"
+            raise explained(self.notebook, error, what) from error
         return self
 
     @property
@@ -79,6 +89,7 @@ class Notebook:
         self.path = path
         self._application = application
         self._kernel = kernel
+        self._is_unproved = kernel
 
     @property
     def page(self) -> Page:
@@ -102,12 +113,19 @@ class Notebook:
         self.page.goto("about:blank")
         self.page.goto(address)
         self.call("ready", self._kernel)
+        self._prove_once()
 
     def open_beside(self) -> None:
         """Open it in the JupyterLab that the tab shows, which is loaded first if need be."""
         if not self.page.url.startswith(self.server.url):
             self.page.goto(f"{self.server.url}/lab")
         self.call("open", self._kernel)
+        self._prove_once()
+
+    def _prove_once(self) -> None:
+        if self._is_unproved:
+            prove(self)
+        self._is_unproved = False
 
     def start(self, source: str) -> Cell:
         """Add a cell and start it, not waiting for its end."""
@@ -143,8 +161,9 @@ class Notebook:
         self.command("@jupyter-widgets/jupyterlab-manager:saveWidgetState")
 
     def restart(self) -> None:
-        """Restart the kernel."""
+        """Restart the kernel and wait until it answers."""
         self.call("restart")
+        prove_restarted(self)
 
     @property
     def status(self) -> str:
@@ -167,6 +186,7 @@ class Notebook:
         other = Notebook(
             self.server, prepared_tab(browser), self.path, application=self._application
         )
+        other._is_unproved = False  # it may be busy
         other.load()
         return other
 

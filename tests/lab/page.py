@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Locator, Page
+from playwright.sync_api import Browser, Error, Locator, Page
 
 from tests.lab.browser import Tab, new_tab
 from tests.lab.kernels import NEWEST
+from tests.lab.proof import explained, is_timeout, prove
 from tests.lab.server import LabServer
 
 SOURCE = Path(__file__).resolve().parents[1] / "page"
@@ -57,8 +58,17 @@ class PageCell:
 
         Args:
             seconds: After which it is an error.
+
+        Raises:
+            RuntimeError: It did not end; the text tells its outputs and the state of the kernel.
         """
-        self.owner.call("wait", self.index, seconds)
+        try:
+            self.owner.call("wait", self.index, seconds)
+        except Error as error:
+            if not is_timeout(error):
+                raise
+            what = f"outputs: {self.text!r} {self.errors}"
+            raise explained(self.owner, error, what) from error
         return self
 
     @property
@@ -120,7 +130,10 @@ class WidgetPage:
         """Load the page anew; the kernel and its widgets stay, and nothing is shown yet."""
         self.page.goto(f"{self.server.url}/static/index.html")
         target = {"address": f"{self.server.url}/", "name": self.kernel, "id": self.kernel_id}
+        is_new = self.kernel_id is None
         self.kernel_id = self.call("connect", target)
+        if is_new:
+            prove(self)
 
     def start(self, source: str) -> PageCell:
         """Run code, not waiting for its end."""

@@ -77,6 +77,12 @@ async function connect({ address, name, id }) {
   return kernel.id;
 }
 
+// Has the kernel execute nothing: both its reply and its idle must arrive.
+async function prove(seconds) {
+  const request = kernel.requestExecute({ code: "", silent: true, store_history: false });
+  await within(request.done, seconds, "a silent execute_request");
+}
+
 // Runs code as a cell would and returns the number of the cell; its widgets are shown below.
 function run(code) {
   const cell = { host: addHost(), text: "", errors: [], views: [], shown: [] };
@@ -127,6 +133,10 @@ async function show(modelId) {
 }
 
 const interrupt = () => within(kernel.interrupt(), 10, "interrupt");
+const restart = () => within(kernel.restart(), 60, "restart");
+const status = () => kernel.status;
 const shutdown = () => within(kernel.shutdown(), 20, "shutdown");
 
-window.harness = { connect, interrupt, result, run, show, shutdown, wait };
+window.harness = {
+  connect, interrupt, prove, restart, result, run, show, shutdown, status, wait,
+};
