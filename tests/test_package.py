@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import email
 import os
+import re
 import subprocess
 import sys
 import zipfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -41,6 +43,13 @@ def wheel(tmp_path_factory, without_node):
     )
     (built,) = folder.glob("*.whl")
     return built
+
+
+def test_the_versions_of_the_tests_name_each_package_once():
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    names = [line.partition("==")[0] for line in lines if not line.startswith("#")]
+    normalized = [re.sub(r"[-_.]+", "-", name).lower() for name in names]
+    assert [name for name, times in Counter(normalized).items() if times > 1] == []
 
 
 def test_the_wheel_is_pure_python_and_carries_the_distribution_name(wheel):
