@@ -332,6 +332,16 @@ async def test_the_result_of_a_call_that_waits_for_one_is_given_from_python():
         chat.add_tool_result("k-1", result=1)
 
 
+async def test_pending_is_no_result_of_a_call_that_waits_for_one():
+    ask = nb.Tool("ask", "Ask.", {"type": "object", "properties": {}})
+    chat = nb.Chat(Strict([call("ask", id="k-1")], "Thanks."), tools=[ask])
+    await chat.send("Ask")
+    with pytest.raises(ValueError, match=r"'k-1' is nbtools.PENDING, expected the value itself"):
+        chat.add_tool_result("k-1", result=nb.PENDING)
+    assert chat.calls["k-1"].state == "pending"
+    assert (await chat.add_tool_result("k-1", result=7)).text == "Thanks."
+
+
 async def test_a_result_that_does_not_fit_the_state_names_what_to_use():
     started, gate = threading.Event(), threading.Event()
 

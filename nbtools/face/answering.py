@@ -8,6 +8,7 @@ from typing import Any
 from nbtools.face.turns import Turn, all_calls
 from nbtools.rulebook import Rules
 from nbtools.session import Session
+from nbtools.tools import PENDING
 
 
 class Answering:
@@ -36,9 +37,15 @@ class Answering:
         Raises:
             AlreadyDecided: The call does not wait for a result; the text names what to use.
             TypeError: Neither or both of `result` and `error` were given.
+            ValueError: The result is `PENDING`, which says that there is none yet.
         """
         if (result is ...) == (error is None):
             raise TypeError("add_tool_result takes either result=… or error=….")
+        if result is PENDING:
+            raise ValueError(
+                f"The result of {call_id!r} is {PENDING!r}, expected the value itself: "
+                "the call waits for it already."
+            )
         value = None if error is not None else result
         answer = self._session.answer
         return Turn(self._session, lambda: answer(call_id, value=value, error=error))
