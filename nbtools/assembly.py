@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import TypeVar, get_args
 
-from nbtools.errors import ProviderError
+from nbtools.errors import ProviderError, StreamError
 from nbtools.events import (
     ArgsDelta,
     Event,
@@ -24,8 +25,13 @@ from nbtools.events import (
     PartSealed,
     TextDelta,
 )
+from nbtools.failure import explain
 from nbtools.jsontext import clean_text
 from nbtools.messages import ENDED_WELL, Finish, Part, Reasoning, Text, ToolCall, Usage
+
+T = TypeVar("T")
+
+_FINISHES = frozenset(get_args(Finish))
 
 
 class Assembly:
@@ -64,10 +70,16 @@ class Assembly:
 
         Returns:
             The events of the conversation that they become.
+
+        Raises:
+            StreamError: It is no list of model events, or one of them holds what it cannot hold.
         """
         events: list[Event] = []
-        for event in model_events:
-            self._take(event, events)
+        try:
+            for event in model_events:
+                self._take(event, events)
+        except (TypeError, AttributeError, KeyError) as error:
+            raise _misfit(model_events, error) from error
         return events
 
     def end(self, time: float | None = None) -> MessageEnded:
@@ -101,11 +113,19 @@ class Assembly:
             case ModelPart():
                 self._whole(event, events)
             case ModelUsage():
-                self.usage = event.usage
+                self.usage = _of(Usage, event.usage)
             case ModelFinish():
-                self.finish, self.reason = event.finish, event.reason
+                self._note_finish(event)
             case ModelFault():
-                self.fault = event.error
+                self.fault = _of(ProviderError, event.error)
+            case _:
+                raise TypeError(f"{type(event).__name__} is no model event")
+
+    def _note_finish(self, event: ModelFinish) -> None:
+        if event.finish not in _FINISHES:
+            known = ", ".join(map(repr, get_args(Finish)))
+            raise TypeError(f"finish is {event.finish!r:.80}, expected one of {known}")
+        self.finish, self.reason = event.finish, _of(str, event.reason)
 
     def _finish(self) -> Finish:
         if self.fault is not None:
@@ -166,3 +186,23 @@ class Assembly:
         self._close()
         wanted = event.part.id if isinstance(event.part, ToolCall) else ""
         self._add(replace(event.part, id=self._unique(wanted)), events)
+
+
+def _of(kind: type[T], value: T) -> T:
+    """Return a value of a kind; what a program's own provider gives was not checked before."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{value!r:.80} is no {kind.__name__}")
+    return value
+
+
+def _misfit(given: object, error: Exception) -> StreamError:
+    """Name what a provider gave in place of model events."""
+    try:
+        shown = f"{given!r:.200}"
+    except Exception:  # noqa: BLE001 - the value's own code raised
+        shown = f"a {type(given).__name__}"
+    why = f"no ModelCall has the key {error}" if isinstance(error, KeyError) else explain(error)
+    return StreamError(
+        f"The model's provider gave {shown}, expected a list of events of nbtools.events such as "
+        f"[ModelText('Hello')]. {why}"
+    )

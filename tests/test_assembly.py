@@ -43,6 +43,27 @@ def ended(*events: ModelEvent) -> MessageEnded:
     return reply.end()
 
 
+@pytest.mark.parametrize(
+    ("event", "why"),
+    [
+        ("text", "str is no model event"),
+        (ModelArgs(0, "{}"), "no ModelCall has the key 0"),
+        (ModelUsage({"input": 3}), "{'input': 3} is no Usage"),  # type: ignore[arg-type]
+        (ModelFault("broken"), "'broken' is no ProviderError"),  # type: ignore[arg-type]
+        (ModelFinish("tool_calls"), "finish is 'tool_calls', expected one of '', 'stop', 'calls',"),  # type: ignore[arg-type]
+        (ModelFinish("stop", None), "None is no str"),  # type: ignore[arg-type]
+        (ModelText(5), "'int' object has no attribute"),  # type: ignore[arg-type]
+    ],
+    ids=["text", "arguments", "usage", "fault", "finish", "reason", "number"],
+)
+def test_an_event_that_holds_what_it_cannot_hold_is_named(event: ModelEvent, why: str):
+    """A saved conversation with such a field could not be loaded again."""
+    with pytest.raises(StreamError) as raised:
+        assembly().feed([event])
+    assert raised.value.text.startswith(f"The model's provider gave {[event]!r}, expected a list")
+    assert why in raised.value.text
+
+
 def test_adjacent_text_grows_one_part():
     reply = assembly()
     assert reply.feed([ModelText("Hel")]) == [added(Text(id="p-1", text="Hel"))]

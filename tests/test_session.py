@@ -1055,16 +1055,41 @@ async def test_whatever_a_provider_raises_is_an_error_and_the_next_message_works
     assert page.texts[-1] == "Hello."
 
 
-async def test_a_provider_that_yields_nonsense_is_an_error():
+class Unreadable:
+    def __repr__(self) -> str:
+        raise RuntimeError("no text")
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ("abc", "'abc', expected a list of events of nbtools.events such as [ModelText('Hello')]."),
+        (None, "None, expected"),
+        (7, "7, expected"),
+        (["a", "b"], "['a', 'b'], expected"),
+        ({"text": "a"}, "{'text': 'a'}, expected"),
+        (ModelText("a"), "ModelText(text='a', sealed=None), expected"),
+        (Unreadable(), "a Unreadable, expected"),
+    ],
+    ids=["text", "none", "number", "texts", "dict", "event", "unreadable"],
+)
+async def test_a_provider_that_yields_nonsense_is_an_error_that_names_it(given: Any, named: str):
     class Nonsense(Provider):
         label = "nonsense"
+        given: Any = None
 
         async def stream(self, request: Request, **_: Any) -> AsyncGenerator[Any]:
-            yield 7
+            yield self.given
+            yield [ModelFinish("stop")]
 
-    page = Page(Nonsense())
+    model = Nonsense()
+    model.given = given
+    page = Page(model)
     await page.say("Hi")
-    assert page.shown["error"]["text"].startswith("The model's provider failed: TypeError")
+    assert page.shown["error"]["text"].startswith(f"The model's provider gave {named}")
+    model.given = [ModelText("Hello.")]
+    await page.say("Again")
+    assert page.texts[-1] == "Hello."
 
 
 async def test_a_fault_in_the_middle_keeps_the_text_and_closes_the_call():
