@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
+import { readMarkdown } from "../src/renderers/markdown/bounded";
 import { MarkdownStream, showMarkdown } from "../src/renderers/markdown/stream";
 
 function shown(text: string): HTMLElement {
@@ -130,6 +131,74 @@ describe("markdown that is still being written", () => {
 
   it("leaves formulas as they were typed", () => {
     expect(shown("the $x_1$ and $$y^2$$").textContent).toBe("the $x_1$ and $$y^2$$");
+  });
+});
+
+describe("written text that is hard to read", () => {
+  const SMALL = 8_000;
+  const TIMES = 8;
+
+  function quickest(read: () => void): number {
+    const times = [1, 2, 3].map(() => {
+      const start = performance.now();
+      read();
+      return performance.now() - start;
+    });
+    return Math.min(...times);
+  }
+
+  /** How many times longer a text of `TIMES` the size takes: 8 is linear, 64 quadratic. */
+  function growth(read: (size: number) => void): number {
+    return quickest(() => read(SMALL * TIMES)) / quickest(() => read(SMALL));
+  }
+
+  const filled = (unit: string, size: number) => unit.repeat(size / unit.length);
+
+  it.each(["_a", "*a", "_*a", "**a* ", "a***b", "a|b\n|-\n", "a|b\n-:\nc\n", "a\n-\n"])(
+    "takes time in proportion to its length: %j",
+    (unit) => {
+      expect(growth((size) => readMarkdown(filled(unit, size), {}))).toBeLessThan(3.5 * TIMES);
+    },
+  );
+
+  it.each([
+    ["an address that never ends", "http://a", ")"],
+    ["names without an end", "", "a.b"],
+    ["open brackets of an address", "http://a", "("],
+  ])("takes time in proportion to its length: %s", (_, begin, unit) => {
+    const read = (size: number) => readMarkdown(`${begin}${filled(unit, size)}@`, {});
+    expect(growth(read)).toBeLessThan(3.5 * TIMES);
+  });
+
+  it.each([
+    ["lines without words", (size: number) => filled("\n", size)],
+    ["stars before open bold type", (size: number) => `**b ${filled("*", size)} a`],
+  ])("takes time in proportion to its length while it is written: %s", (_, text) => {
+    const stream = () => new MarkdownStream(document.createElement("div"));
+    expect(growth((size) => stream().update(text(size), true))).toBeLessThan(3.5 * TIMES);
+  });
+
+  it.each([
+    ["*a ", "b* ", "em"],
+    ["~~a ", "b~~ ", "del"],
+  ])("nests %j no deeper than the stack allows, and loses no word", (begin, end, tag) => {
+    const text = begin.repeat(4_000) + end.repeat(4_000);
+    const root = shown(text);
+    expect(root.querySelectorAll(tag)).toHaveLength(40);
+    expect(root.textContent?.replace(/[*~ ]/g, "")).toBe(text.replace(/[*~ ]/g, ""));
+  });
+
+  it("has no links to addresses of absurd length, and those of a usual one", () => {
+    const linked = (text: string) => shown(text).querySelectorAll("a").length;
+    expect(linked(`http://a.org/${"b".repeat(4_000)}`)).toBe(1);
+    expect(linked(`http://a.org/${"b".repeat(5_000)}`)).toBe(0);
+    expect(linked(`${"n".repeat(64)}@a.org`)).toBe(1);
+  });
+
+  it("finds bold type after many marks without an end, and a heading of several lines", () => {
+    const root = shown(`${"see *.py and a_b_c ".repeat(200)}**bold**\n\nTwo\nlines\n===\n`);
+    expect(root.querySelector("strong")?.textContent).toBe("bold");
+    expect(root.querySelector("[role=heading]")?.textContent).toBe("Two\nlines");
   });
 });
 

@@ -6,9 +6,10 @@
  * delta does not grow with the text. What is shown depends on the text alone, not on how it was cut.
  */
 
-import { Lexer, type Links, type Token, type Tokens } from "marked";
+import type { Links, Token, Tokens } from "marked";
 import { element } from "../dom";
 import { blockNode, codeBlock, languageOf } from "./blocks";
+import { readMarkdown } from "./bounded";
 import type { CodeBlock } from "./code";
 
 /** So many marks at the beginning of a line are no structure, and reading them would take the stack. */
@@ -46,7 +47,7 @@ export class MarkdownStream {
     if (!text.startsWith(this.#text)) this.#reset();
     this.#text = text;
     const rest = text.slice(this.#finishedLength).replace(TOO_DEEP, asWords);
-    const { tokens, links } = read(writing ? closeMarks(rest) : rest, this.#links);
+    const { tokens, links } = readMarkdown(writing ? closeMarks(rest) : rest, this.#links);
     this.#relink(links);
     if (this.#growCode(tokens)) return;
     for (const node of this.#open) this.#take(node);
@@ -121,15 +122,8 @@ export function showMarkdown(root: HTMLElement, text: string): void {
   new MarkdownStream(root).update(text);
 }
 
-function read(text: string, known: Links): { tokens: Token[]; links: Links } {
-  const lexer = new Lexer({ gfm: true });
-  const links = Object.assign(Object.create(null), known);
-  lexer.tokens.links = links;
-  return { tokens: lexer.lex(text), links };
-}
-
 function remake(block: Finished, links: Links): void {
-  const [token] = read(block.raw, links).tokens;
+  const [token] = readMarkdown(block.raw, links).tokens;
   const node = token && blockNode(token);
   if (!node) return;
   block.node.replaceWith(node);
@@ -147,12 +141,20 @@ function asWords(marks: string): string {
 
 /** Closes bold type and code that are open at the end, so that their marks do not flash up. */
 function closeMarks(text: string): string {
-  if (/^\s*(```|~~~)/m.test(text)) return text;
+  if (/^[^\S\n]*(```|~~~)/m.test(text)) return text;
   const paragraph = text.slice(text.lastIndexOf("\n\n") + 1);
   if (count(paragraph, "`") % 2) return `${text}\``;
   const bare = paragraph.replace(/`[^`]*`/g, "");
   if (count(bare, "**") % 2 === 0) return text;
-  return /\*\*\s*$/.test(text) ? text.replace(/\*+\s*$/, "") : `${text.replace(/[\s*]+$/, "")}**`;
+  const words = withoutEnd(text, /\s/);
+  return words.endsWith("**") ? withoutEnd(words, /\*/) : `${withoutEnd(words, /[\s*]/)}**`;
+}
+
+/** Cuts characters off the end; a pattern of them would try each run within the text as well. */
+function withoutEnd(text: string, cut: RegExp): string {
+  let end = text.length;
+  while (end > 0 && cut.test(text.charAt(end - 1))) end -= 1;
+  return text.slice(0, end);
 }
 
 function count(text: string, mark: string): number {
