@@ -35,6 +35,8 @@ from nbtools.display import (
     tell,
     together,
 )
+from nbtools.display.pages import page_of
+from nbtools.display.tables import tell_frame
 from nbtools.executors import engine, in_worker
 
 mpl.use("Agg")
@@ -98,6 +100,59 @@ def test_a_data_frame_is_a_table_and_text():
     assert "&lt;i&gt;" in shown["text/html"]
     assert shown["text/html"].endswith("<p>2 rows and 2 columns</p>")
     assert shown["text/plain"].endswith("[2 rows and 2 columns]")
+
+
+def dates() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "day": pd.to_datetime(["2024-05-01", None, "2024-05-03"]),
+            "at": pd.to_datetime(["2024-05-01 00:00", "2024-05-02 00:00", "2024-05-03 10:30"]),
+            "zoned": pd.to_datetime(["2024-05-01"] * 3).tz_localize("Europe/Berlin"),
+        },
+        index=pd.DatetimeIndex(["2024-01-01", "2024-01-02", "2024-01-03"], name="week"),
+    )
+
+
+def test_a_column_of_dates_shows_days_and_one_of_times_shows_times():
+    page = page_of(dates())
+    assert page is not None
+    assert page["columns"] == ["week", "day", "at", "zoned"]
+    assert page["rows"] == [
+        ["2024-01-01", "2024-05-01", "2024-05-01T00:00:00", "2024-05-01T00:00:00+02:00"],
+        ["2024-01-02", None, "2024-05-02T00:00:00", "2024-05-01T00:00:00+02:00"],
+        ["2024-01-03", "2024-05-03", "2024-05-03T10:30:00", "2024-05-01T00:00:00+02:00"],
+    ]
+
+
+def test_a_page_of_midnights_of_a_column_of_times_shows_times():
+    times = pd.date_range("2024-05-01", periods=30, freq="D").append(
+        pd.DatetimeIndex(["2024-07-01 09:00"])
+    )
+    page = page_of(pd.DataFrame({"at": times}, index=times))
+    assert page is not None
+    assert page["rows"][0] == ["2024-05-01T00:00:00", "2024-05-01T00:00:00"]
+    told = tell(pd.DataFrame({"at": times}, index=times))
+    assert told.splitlines()[4] == "2024-05-01 00:00:00,2024-05-01 00:00:00"
+
+
+def test_dates_as_labels_show_days():
+    days = pd.to_datetime(["2024-05-01", "2024-05-02"])
+    pivot = pd.DataFrame([[1, 2]], columns=days)
+    page = page_of(pivot)
+    assert page is not None
+    assert page["columns"] == ["2024-05-01", "2024-05-02"]
+    assert tell(pivot).splitlines()[1] == "Columns: 2024-05-01 (int64), 2024-05-02 (int64)"
+    grouped = pd.DataFrame({"n": [1, 2]}, index=pd.MultiIndex.from_arrays([days, ["a", "b"]]))
+    page = page_of(grouped)
+    assert page is not None
+    assert [row[0] for row in page["rows"]] == [["2024-05-01", "a"], ["2024-05-02", "b"]]
+
+
+def test_showing_dates_leaves_the_frame_as_it_is():
+    frame, before = dates(), dates()
+    bundle(frame)
+    tell(frame)
+    pd.testing.assert_frame_equal(frame, before)
 
 
 def test_a_million_rows_show_one_page_and_say_so():
@@ -412,6 +467,17 @@ def test_the_model_is_told_the_shape_types_and_first_rows_of_a_table():
     assert tell(pd.DataFrame({"a": [1, 2], "b": ["x", None]}, index=["r", "s"])) == (
         "A table of 2 rows and 2 columns.\nColumns: a (int64), b (str)\n,a,b\nr,1,x\ns,2,\n"
     )
+
+
+@pytest.mark.parametrize("policies", [None, {"zoned": "mask"}])
+def test_the_model_is_told_days_of_a_column_of_dates(policies: dict[str, str] | None):
+    zoned = "•••" if policies else "2024-05-01 00:00:00+02:00"
+    assert tell_frame(dates(), 2, 9, policies).splitlines()[2:] == [
+        "The first 2 rows:",
+        "week,day,at,zoned",
+        f"2024-01-01,2024-05-01,2024-05-01 00:00:00,{zoned}",
+        f"2024-01-02,,2024-05-02 00:00:00,{zoned}",
+    ]
 
 
 def test_the_model_is_told_ten_rows_of_a_long_table():

@@ -10,7 +10,7 @@ import html
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from nbtools.display.frames import counts, frame_of, size
+from nbtools.display.frames import counts, dated, dated_labels, frame_of, size
 from nbtools.display.mime import TABLE
 from nbtools.display.text import head, kept
 from nbtools.jsontext import dumps
@@ -145,9 +145,11 @@ class _Window(NamedTuple):
 def _of_frame(frame: Any, start: int = 0, column: int = 0) -> _Window:
     rows, columns = frame.shape
     start, column = _place(start, rows, ROWS), _place(column, columns, COLUMNS)
-    page = frame.iloc[start : start + ROWS, column : column + COLUMNS]
+    page = dated(frame, frame.iloc[start : start + ROWS, column : column + COLUMNS], column)
+    page.index = dated_labels(frame.index, page.index)
     indexed = not counts(frame)
-    names = [*([page.index.name or ""] if indexed else []), *page.columns]
+    columns_named = dated_labels(frame.columns, page.columns)
+    names = [*([page.index.name or ""] if indexed else []), *columns_named]
     values = [list(row) for row in page.itertuples(index=indexed, name=None)]
     return _Window(names, values, (rows, columns), (start, column), indexed)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from nbtools.display.frames import count, counts, size
+from nbtools.display.frames import count, counts, dated, dated_labels, size
 
 HIDDEN = "•••"
 """Stands for a value that the model is not told."""
@@ -35,12 +35,14 @@ def tell_frame(
     """
     bound = policies or {}
     frame = _without_dropped(frame, bound) if bound else frame
-    page = frame.iloc[:rows, :columns]
-    labels = _labels(page.columns, bound)
+    page = dated(frame, frame.iloc[:rows, :columns])
+    labels = dated_labels(frame.columns, _labels(page.columns, bound))
     kinds = ", ".join(f"{name} ({_kind(frame, place, bound)})" for place, name in enumerate(labels))
     left = frame.shape[1] - page.shape[1]
     more = f" and {left:,} more" if left else ""
     page = _masked(page, bound) if bound else page
+    page.index = dated_labels(frame.index, page.index)
+    page.columns = labels
     text = page.to_csv(index=not counts(page), lineterminator="\n")
     first = "" if len(page) == len(frame) else f"The first {len(page)} rows:\n"
     return f"A table of {size(*frame.shape)}.\nColumns: {kinds}{more}\n{first}{text}"
