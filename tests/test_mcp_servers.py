@@ -188,6 +188,36 @@ for line in sys.stdin:
 """
 
 
+IMPORTED_WHERE = """
+import asyncio, sys, threading
+import nbtools as nb
+
+class Watch:
+    def find_spec(self, name, path=None, target=None):
+        if name == "jsonschema":
+            where.append(threading.current_thread())
+
+async def thread():
+    return threading.current_thread()
+
+where = []
+sys.meta_path.insert(0, Watch())
+mcp = nb.MCP(sys.argv[1:])
+asyncio.run(mcp.connect())
+from nbtools.executors import engine
+(found,) = where
+print(found in (threading.main_thread(), engine().submit(thread()).result()), len(mcp.tools()))
+"""
+
+
+def test_what_checks_the_tools_is_imported_in_a_thread_of_its_own():
+    command = [sys.executable, "-c", IMPORTED_WHERE, *HARBOUR]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+    on_a_loop, tools = said.split()
+    assert on_a_loop == "False"
+    assert int(tools) > 0
+
+
 async def test_a_server_that_refuses_with_a_code_of_its_own_is_not_lost(started: Started):
     """The SDK has the same code for a connection that is gone. Any name may be that of an argument."""
     mcp = started([sys.executable, "-c", PLAIN], approval=False)

@@ -7,7 +7,7 @@ import contextvars
 import logging
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -81,9 +81,11 @@ class Link:
         self._task = loop.create_task(self._keep(), name="nbtools mcp", context=context)
         _tasks.add(self._task)
         self._task.add_done_callback(_tasks.discard)
+        checks = asyncio.ensure_future(in_worker(_import_checks))
         try:
             async with asyncio.timeout(patience):
                 await self._ready
+            await checks
         except TimeoutError:
             self._task.cancel()
             raise failed(self._address, f"did not answer within {patience:g} s") from None
@@ -189,6 +191,12 @@ def failed(address: Address, what: str, said: str = "") -> ToolsetError:
 def quoted(said: str) -> str:
     """Quote what a server wrote, as a sentence that follows others."""
     return f" It wrote: {said}" if said else ""
+
+
+def _import_checks() -> None:
+    """Import what checks the schemas of tools: a second, in which the server starts."""
+    with suppress(ImportError):  # each tool says what is missing
+        import_module("nbtools.schema.linear")
 
 
 def cause(error: BaseException) -> BaseException:
