@@ -1,4 +1,4 @@
-"""How bytes become JSON values, quickly where they are good and leniently where they are not."""
+"""JSON from bytes and to bytes: quickly where it is good, and leniently where it is not."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nbtools.errors import StreamError
+from nbtools.messages import Json
 from nbtools.providers.failures import looks_like_html
 from nbtools.providers.refusals import ADDRESS_HINT
 
@@ -38,6 +39,26 @@ def parse(loads: Callable[[bytes], Any], data: bytes) -> Any:
         return loads(data)
     except ValueError:
         return _lenient(data)
+
+
+def written(body: dict[str, Json]) -> bytes:
+    """Write the JSON body of a request.
+
+    Args:
+        body: JSON; half a surrogate pair in its texts becomes "?".
+
+    Returns:
+        The JSON text in UTF-8.
+
+    Raises:
+        TypeError: Something is no JSON.
+    """
+    from pydantic_core import to_json  # noqa: PLC0415 - as above
+
+    try:
+        return to_json(body)
+    except ValueError:  # half a surrogate pair, something too deep, or no JSON at all
+        return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def _lenient(data: bytes) -> Any:

@@ -7,7 +7,6 @@ in a text. A wire adds what the body of a request and of an answer look like.
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import replace
@@ -19,6 +18,7 @@ from nbtools.checks import SECONDS, expect
 from nbtools.events import ModelEvent, ModelFault
 from nbtools.messages import Json, Message, Request
 from nbtools.providers.base import OnWait, Provider
+from nbtools.providers.bodies import written
 from nbtools.providers.connections import Clients, Timeouts, connection_error, silence_error
 from nbtools.providers.refusals import ADDRESS_HINT, models_hint, refusal
 from nbtools.providers.sealing import mark, origin_of, without_foreign
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 _HEADERS = {"content-type": "application/json", "accept": "text/event-stream, application/json"}
 _KEY_HEADERS = frozenset({"authorization", "api-key", "x-api-key", "x-goog-api-key"})
 _MODELS = 5.0
-# Made once: `json.dumps` makes an encoder for every call with options.
-_write = json.JSONEncoder(ensure_ascii=False).encode
 _PROXIES = frozenset({"http", "https", "socks5", "socks5h"})
 _PROXY = "an address such as 'http://host:3128', or None"
 _NEAR = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -193,7 +191,7 @@ class HttpProvider(Provider):
     async def _begin(
         self, request: Request, on_wait: OnWait | None
     ) -> tuple[Reply, list[ModelEvent]]:
-        body = _write(self.encode(request)).encode("utf-8", "replace")
+        body = written(self.encode(request))
         attempt = 0
         while True:
             try:

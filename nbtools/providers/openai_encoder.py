@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
-from nbtools.facts import KEPT
+from nbtools.facts import facts
 from nbtools.messages import File, Json, Message, Picture, Request, Text, ToolCall, ToolSpec
 from nbtools.providers.naming import model_calls
 from nbtools.providers.openai_thoughts import returned, returned_beside
@@ -19,6 +18,9 @@ from nbtools.schema.flat import flat_schema
 from nbtools.schema.strict import strict_schema
 
 _NOTHING = "(no output)"
+_WRITTEN = "chat completions"
+# Made once: `json.dumps` makes an encoder for every call with options.
+_write = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def encode_request(
@@ -44,9 +46,8 @@ def encode_request(
             behind = []
         else:
             messages.extend(_said(behind))
-            calls = model_calls(message)
-            messages.extend(_assistant(message, calls, names))
-            behind = list(_pictures(calls, names))
+            reply, behind = _reply(message, names)
+            messages.extend(reply)
     messages.extend(_said(behind))
     body: dict[str, Json] = {"messages": messages}
     if request.tools:
@@ -88,6 +89,17 @@ def _pictures(calls: Iterable[ToolCall], names: Mapping[str, str]) -> Iterable[J
             yield from map(_image, call.pictures)
 
 
+def _reply(message: Message, names: Mapping[str, str]) -> tuple[list[Json], list[Json]]:
+    """Write a reply, and the pictures of its results: once, for each later request holds them too."""
+    held = facts(message).more
+    known: tuple[Mapping[str, str], list[Json], list[Json]] | None = held.get(_WRITTEN)
+    if known is None or known[0] != names:
+        calls = model_calls(message)
+        pictures = list(_pictures(calls, names))
+        known = held[_WRITTEN] = (names, list(_assistant(message, calls, names)), pictures)
+    return known[1], known[2]
+
+
 def _assistant(
     message: Message, calls: Sequence[ToolCall], names: Mapping[str, str]
 ) -> Iterable[Json]:
@@ -103,22 +115,9 @@ def _assistant(
         yield {"role": "tool", "tool_call_id": call.id, "content": call.told or _NOTHING}
 
 
-# Made once: `json.dumps` makes an encoder for every call with options.
-_write = json.JSONEncoder(ensure_ascii=False).encode
-
-
 def _call(call: ToolCall, names: Mapping[str, str]) -> Json:
-    function = {"name": names[call.tool], "arguments": _arguments(call)}
+    function = {"name": names[call.tool], "arguments": _write(call.args or {})}
     return {"id": call.id, "type": "function", "function": function}
-
-
-def _arguments(call: ToolCall) -> str:
-    """Write the arguments of a call: once, for each later request holds them too."""
-    held: dict[str, Any] = call.__dict__
-    text: str | None = held.get(KEPT)
-    if text is None:
-        text = held[KEPT] = _write(call.args or {})
-    return text
 
 
 def _text(text: str) -> Json:

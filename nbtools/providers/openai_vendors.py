@@ -28,7 +28,7 @@ def suit(messages: Sequence[Json], *, model: str, host: str) -> list[Json]:
     """Write messages so that the vendor accepts them.
 
     Args:
-        messages: The field `messages` of a request; its items may be changed.
+        messages: The field `messages` of a request.
         model: The model's name.
         host: Who is asked.
 
@@ -38,13 +38,15 @@ def suit(messages: Sequence[Json], *, model: str, host: str) -> list[Json]:
     suited = list(messages)
     if _MISTRAL.search(model):
         suited = list(_apart(suited))
-        _fit_ids(suited, _MISTRAL_ID, 9)
+        suited = [_with_ids(message, _MISTRAL_ID, 9) for message in suited]
     elif is_openai(host):
-        _fit_ids(suited, _OPENAI_ID, 40)
+        suited = [_with_ids(message, _OPENAI_ID, 40) for message in suited]
     if host == _DEEPSEEK:
-        for message in suited:
-            if message["role"] == "assistant":
-                message.setdefault("reasoning_content", "")
+        thought = {"reasoning_content": ""}
+        suited = [
+            {**thought, **message} if message["role"] == "assistant" else message
+            for message in suited
+        ]
     return suited
 
 
@@ -64,13 +66,14 @@ def _apart(messages: Sequence[Json]) -> Iterator[Json]:
         before = message["role"]
 
 
-def _fit_ids(messages: Sequence[Json], fits: re.Pattern[str], length: int) -> None:
+def _with_ids(message: Json, fits: re.Pattern[str], length: int) -> Json:
     """Replace ids that the vendor refuses, alike in calls and results and in every request."""
-    for message in messages:
-        for call in message.get("tool_calls") or ():
-            call["id"] = _id(call["id"], fits, length)
-        if "tool_call_id" in message:
-            message["tool_call_id"] = _id(message["tool_call_id"], fits, length)
+    if calls := message.get("tool_calls"):
+        fitted = [{**call, "id": _id(call["id"], fits, length)} for call in calls]
+        return {**message, "tool_calls": fitted}
+    if "tool_call_id" in message:
+        return {**message, "tool_call_id": _id(message["tool_call_id"], fits, length)}
+    return message
 
 
 def _id(given: str, fits: re.Pattern[str], length: int) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,10 @@ from nbtools.schema.variables import Variable, as_variable, named
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
     from pydantic.fields import FieldInfo
+
+
+_AS_WRITTEN = frozenset({str, int, bool, type(None)})
+"""Types whose values JSON writes as they are."""
 
 
 class Described:
@@ -62,6 +67,11 @@ class Described:
             if name not in self._stays and not is_plain(each.hint)
         }
         """Parameters whose types may read what they wrote in another way: outside names."""
+        self._outside = {
+            name: str(self._model.model_fields[name].alias) for name in self._shown
+        }
+        self._plain = not self._stays and not self._uncertain
+        """Whether what JSON writes is what the function takes."""
         self._silent = {name for name in self._shown if self._is_silent(name)}
         self.parameters = self._schema()
 
@@ -102,6 +112,10 @@ class Described:
 
     def _written_back(self, read: BaseModel) -> dict[str, Json]:
         unset = self._silent - read.model_fields_set
+        if self._plain and not unset:
+            held = read.__dict__
+            if _is_flat(held.values()):
+                return {outside: held[name] for name, outside in self._outside.items()}
         try:
             text = read.model_dump_json(
                 by_alias=True, round_trip=True, exclude=unset or None, warnings="none"
@@ -137,6 +151,9 @@ class Described:
         from pydantic import ValidationError  # noqa: PLC0415 - loaded with the first tool
 
         try:
+            if self._plain and _is_flat(args.values()):
+                with contextlib.suppress(ValidationError):  # what is wrong is told in JSON's words
+                    return self._model.model_validate(dict(args))
             # As JSON text, so that a tuple, a set or a date is read as JSON writes it.
             return self._model.model_validate_json(dumps(dict(args)))
         except ValidationError as problem:
@@ -275,6 +292,10 @@ class Described:
                     f"Tool {self._tool!r}: parameter {name!r} is a secret; a model must not fill "
                     "it in. Take it from ToolContext."
                 )
+
+
+def _is_flat(values: Iterable[object]) -> bool:
+    return _AS_WRITTEN.issuperset(map(type, values))
 
 
 def _holds_secret(schema: Json, definitions: Mapping[str, Json]) -> bool:
