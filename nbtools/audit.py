@@ -20,7 +20,6 @@ from nbtools import events as ev
 from nbtools.altered import altered
 from nbtools.checks import expect, function_or_none
 from nbtools.errors import InvalidArguments
-from nbtools.facts import facts
 from nbtools.failure import explain
 from nbtools.frozen import freeze, thaw
 from nbtools.jsontext import dumps
@@ -177,8 +176,9 @@ def _concerned(event: ev.Event, conversation: Conversation) -> Iterable[tuple[Me
 
 def _found(conversation: Conversation, call_id: str) -> Iterable[tuple[Message, ToolCall]]:
     for message in reversed(conversation.messages):
-        if call_id in facts(message).ids:
-            return [(message, call) for call in facts(message).calls if call.id == call_id]
+        for part in message.parts:
+            if part.id == call_id and isinstance(part, ToolCall):
+                return [(message, part)]
     return []
 
 
@@ -186,8 +186,10 @@ def _job_of(message: Message, call: ToolCall) -> Job | None:
     """Return the job in which the work of a call goes on, if it does."""
     if call.state not in FINAL:
         return None
-    jobs = (part for part in message.parts if isinstance(part, Job))
-    return next((job for job in jobs if job.call == call.id), None)
+    for part in message.parts:
+        if isinstance(part, Job) and part.call == call.id:
+            return part
+    return None
 
 
 def _proposed(call: ToolCall) -> Json:

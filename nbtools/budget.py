@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 from nbtools.cost import prices
-from nbtools.facts import facts, survey
+from nbtools.facts import facts, has_failed, survey
 from nbtools.limits import Limits
 from nbtools.messages import ENDED_WELL, Conversation, Job, Limit, Message, ToolCall
-from nbtools.reducer import calls_of, is_question
+from nbtools.reducer import is_question
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,7 +74,7 @@ def _asks(message: Message) -> str:
 
 def rounds(messages: Sequence[Message]) -> int:
     """Count the replies with calls; those that broke off do not count."""
-    return sum(1 for message in messages if _calls(message))
+    return sum(1 for message in messages if facts(message).asked)
 
 
 def noted(messages: Sequence[Message]) -> Limit:
@@ -91,14 +91,14 @@ def closed(messages: Sequence[Message]) -> bool:
 
 def beyond(messages: Sequence[Message], most: int) -> frozenset[str]:
     """Return the ids of the calls of a turn that are more than `most`, in their order."""
-    calls = [call.id for message in messages for call in _calls(message)]
+    calls = [call.id for message in messages for call in facts(message).asked]
     return frozenset(calls[most:])
 
 
 def reached(messages: Sequence[Message], budget: Budget) -> Limit:
     """Return the limit that a turn has reached by what its messages say, or ""."""
     limits = budget.limits
-    calls = [len(_calls(message)) for message in messages]
+    calls = [len(facts(message).asked) for message in messages]
     if sum(map(bool, calls)) > budget.roundtrips:
         return "roundtrips"
     if sum(calls) > limits.calls:
@@ -121,7 +121,7 @@ def tokens(messages: Sequence[Message]) -> int:
 
 def repeated(conversation: Conversation, call: ToolCall, digest: str, repeats: int) -> str:
     """Return the failure that this call has met `repeats` times in this turn, else ""."""
-    if not survey(conversation).failed:
+    if not has_failed(conversation):
         return ""
     errors = [
         known.error
@@ -139,9 +139,3 @@ def _costs(messages: Sequence[Message], most: float) -> bool:
     replies = [message for message in messages if message.finish]
     amount = prices().cost(replies).amount
     return bool(replies) and (amount is None or amount >= most)
-
-
-def _calls(message: Message) -> list[ToolCall]:
-    if message.finish not in ENDED_WELL:
-        return []
-    return [call for call in calls_of(message) if call.origin == "model"]

@@ -72,12 +72,11 @@ async def run(
     """
     tool = settings.tools[call.tool]
     sink = Sink(call.id, emit)
-    clock = asyncio.timeout(tool.timeout if tool.thread == "worker" else None)
+    clock = _clock(tool)
     try:
         with capture(sink), figures() as opened:
-            async with clock:
-                work = _Run(call, settings, sink, clock=clock, behind=behind, ask=ask)
-                value = await work.value()
+            work = _Run(call, settings, sink, clock=clock, behind=behind, ask=ask)
+            value = await (work.value() if clock is None else _timed(work, clock))
             return await _settled(call, value, settings, sink, opened)
     except (KeyboardInterrupt, SystemExit, Ended) as error:
         cause = error.cause if isinstance(error, Ended) else error
@@ -89,9 +88,21 @@ async def run(
             raise
         if _died(tool, error):
             return ended(call, "interrupted", "The process that ran it died.")
-        if clock.expired():
+        if clock is not None and clock.expired():
             return ended(call, "timeout", f"It took over {tool.timeout:g} s.")
         return raised(call, tool, error)
+
+
+def _clock(tool: Tool) -> asyncio.Timeout | None:
+    """Make what limits the time of a tool; on the main thread it runs once its turn has come."""
+    if tool.timeout is None:
+        return None
+    return asyncio.timeout(tool.timeout if tool.thread == "worker" else None)
+
+
+async def _timed(work: _Run, clock: asyncio.Timeout) -> object:
+    async with clock:
+        return await work.value()
 
 
 def _died(tool: Tool, error: BaseException) -> bool:
@@ -126,7 +137,7 @@ class _Run:
         settings: Settings,
         sink: Sink,
         *,
-        clock: asyncio.Timeout,
+        clock: asyncio.Timeout | None,
         behind: Behind,
         ask: Ask,
     ) -> None:
@@ -135,13 +146,16 @@ class _Run:
         self._settings = settings
         self._late = functools.partial(behind.late, call.id)
         self._left = functools.partial(behind.left, call.id)
+        self._in_worker = functools.partial(in_worker, late=self._late, left=self._left)
         self._sink = sink
         self._clock = clock
         self._ask_person = ask
         self._loop = asyncio.get_running_loop()
         self._questions = 0
         """How many are asked now; while there are any the clock stands still."""
-        self._begun, self._end = 0.0, clock.when()
+        self._begun = 0.0
+        self._end: float | None = None
+        """When the clock began to stand still, and when it would have run out."""
 
     async def value(self) -> object:
         """Run the tool until it gives a value, or fails once more than it may."""
@@ -216,7 +230,7 @@ class _Run:
     async def _ask_here(
         self, text: str, form: Mapping[str, Json] | None, link: str
     ) -> dict[str, Json] | None:
-        if not self._questions:  # waiting for a person is not tool time
+        if self._clock is not None and not self._questions:  # a person's time is not tool time
             self._begun, self._end = self._loop.time(), self._clock.when()
             self._clock.reschedule(None)
         self._questions += 1
@@ -224,11 +238,8 @@ class _Run:
             return await self._ask_person(text, form, link)
         finally:
             self._questions -= 1
-            if not self._questions and self._end is not None:
+            if self._clock is not None and not self._questions and self._end is not None:
                 self._clock.reschedule(self._end + self._loop.time() - self._begun)
-
-    async def _in_worker(self, function: Callable[[], Any]) -> Any:
-        return await in_worker(function, late=self._late, left=self._left)
 
     async def _in_main(self, function: Callable[[], Any]) -> Any:
         return await in_main(function, on_wait=self._on_wait)
@@ -236,7 +247,8 @@ class _Run:
     def _on_wait(self, text: str) -> None:
         self._sink.progress(None, text)
         timeout = self._tool.timeout
-        if not text and timeout is not None:  # waiting for the main thread is not tool time
+        if not text and timeout is not None and self._clock is not None:
+            # Waiting for the main thread is not tool time.
             self._clock.reschedule(asyncio.get_running_loop().time() + timeout)
 
 

@@ -9,13 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from nbtools.messages import FINAL, Conversation, Job, Limit, Message, Notice, ToolCall
+from nbtools.messages import ENDED_WELL, FINAL, Conversation, Job, Limit, Message, Notice, ToolCall
+
+_DIRECT = frozenset({ToolCall, Job, Notice})
+"""Parts of a user message that ask the model nothing."""
 
 KEPT = " facts"
 """Where a value keeps what was worked out about it: no name of a field has a space."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # a frozen one takes twice as long to make, and each event makes one
 class Facts:
     """What follows from one message alone."""
 
@@ -23,6 +26,8 @@ class Facts:
     """The ids of its parts."""
     calls: tuple[ToolCall, ...]
     """Its tool calls, in their order."""
+    asked: tuple[ToolCall, ...]
+    """Those of them that the model made and that may run, which none of a broken reply may."""
     opened: tuple[ToolCall, ...]
     """Those of them that are not final."""
     failed: tuple[ToolCall, ...]
@@ -37,7 +42,7 @@ class Facts:
     """What other modules work out about it, each under a name of its own."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Survey:
     """What follows from a whole conversation."""
 
@@ -45,8 +50,6 @@ class Survey:
     """Every call that is not final, with its message, in order."""
     writing: bool
     """Whether the model still writes a message."""
-    failed: bool
-    """Whether any call ended without a value."""
     asked: bool
     """Whether the end of a job made the model go on since the last question."""
     last: Message | None
@@ -73,32 +76,47 @@ def survey(conversation: Conversation) -> Survey:
     return found
 
 
+def has_failed(conversation: Conversation) -> bool:
+    """Say whether any call ended without a value."""
+    for message in conversation.messages:
+        known: Facts | None = message.__dict__.get(KEPT)
+        if known is not None:
+            if known.failed:
+                return True
+        else:  # one that changes: to work out all about it would be in vain
+            for part in message.parts:
+                if type(part) is ToolCall and part.state == "error":
+                    return True
+    return False
+
+
 def _find(message: Message) -> Facts:
     parts = message.parts
     calls = tuple([part for part in parts if type(part) is ToolCall])
-    notices = [part for part in parts if type(part) is Notice]
+    others = parts if len(calls) < len(parts) else ()
+    notices = [part for part in others if type(part) is Notice]
+    well = message.finish in ENDED_WELL
     return Facts(
-        ids=frozenset([part.id for part in parts]),
-        calls=calls,
-        opened=tuple([call for call in calls if call.state not in FINAL]),
-        failed=tuple([call for call in calls if call.state == "error"]),
-        question=message.role == "user"
-        and any(not isinstance(part, ToolCall | Job | Notice) for part in parts),
-        limit=next((note.limit for note in notices if note.limit), ""),
-        about=next((note.about for note in notices if note.asks), ""),
+        frozenset([part.id for part in parts]),
+        calls,
+        tuple([call for call in calls if call.origin == "model"]) if well else (),
+        tuple([call for call in calls if call.state not in FINAL]),
+        tuple([call for call in calls if call.state == "error"]),
+        message.role == "user" and any(type(part) not in _DIRECT for part in others),
+        next((note.limit for note in notices if note.limit), "") if notices else "",
+        next((note.about for note in notices if note.asks), "") if notices else "",
     )
 
 
 def _survey(conversation: Conversation) -> Survey:
     opened: list[tuple[Message, ToolCall]] = []
-    writing = failed = False
+    writing = False
     last: Message | None = None
     first = 0
     for place, message in enumerate(conversation.messages):
         known: Facts = message.__dict__.get(KEPT) or facts(message)
         if known.opened:
             opened += [(message, call) for call in known.opened]
-        failed = failed or bool(known.failed)
         if message.role == "assistant":
             last = message
             writing = writing or not message.finish
@@ -106,4 +124,4 @@ def _survey(conversation: Conversation) -> Survey:
             last, first = message, place + 1
     since = conversation.messages[first:]
     asked = any(facts(message).about for message in since)
-    return Survey(tuple(opened), writing, failed, asked, last, since)
+    return Survey(tuple(opened), writing, asked, last, since)

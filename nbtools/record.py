@@ -31,7 +31,7 @@ waits for its next message, so that no delta waits twice."""
 
 Listener = Callable[[ev.Event, Conversation], object]
 
-_DELTAS = (ev.TextDelta, ev.ArgsDelta)
+_DELTAS = frozenset({ev.TextDelta, ev.ArgsDelta})
 _WRITTEN = (Text, Reasoning)
 
 Growing: TypeAlias = ev.PartAdded | ev.TextDelta | ev.ArgsDelta
@@ -96,10 +96,11 @@ class Record:
 
     def emit(self, event: ev.Event) -> None:
         """Take in what happened; what grows waits for the next flush, all else comes after it."""
-        if isinstance(event, ev.PartAdded):
+        if type(event) is ev.PartAdded:
             self._ids.add(event.part.id)
         if not _grows(event):
-            self.flush()
+            if self._growing:
+                self.flush()
             self._apply(event)
             return
         self._growing.append(event)
@@ -144,8 +145,8 @@ class Record:
 
     def _apply(self, event: ev.Event) -> None:
         self.conversation = reduce(self.conversation, event)
-        if isinstance(event, ev.MessageAdded):
-            self._ids.update(part.id for part in event.message.parts)
+        if type(event) is ev.MessageAdded:
+            self._ids.update([part.id for part in event.message.parts])
         for listener in self._who_hears(type(event)):
             try:
                 listener(event, self.conversation)
@@ -217,11 +218,12 @@ class Record:
 
 
 def _grows(event: ev.Event) -> TypeGuard[Growing]:
-    if isinstance(event, _DELTAS):
+    kind = type(event)
+    if kind in _DELTAS:
         return True
-    if not isinstance(event, ev.PartAdded):
+    if kind is not ev.PartAdded:
         return False
-    part = event.part
+    part = event.part  # type: ignore[union-attr]
     return part.state == "streaming" if isinstance(part, ToolCall) else isinstance(part, _WRITTEN)
 
 

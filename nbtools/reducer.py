@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import Any
+from typing import Any, TypeAlias
 
 from nbtools import events as ev
 from nbtools.altered import altered
@@ -31,6 +31,9 @@ from nbtools.messages import (
     ToolCall,
 )
 from nbtools.outcomes import LEGAL_ENDS, sentence
+
+Place: TypeAlias = tuple[int, int]
+"""Where a part is: the index of its message, and its own in that message."""
 
 
 def reduce(conversation: Conversation, event: ev.Event) -> Conversation:
@@ -56,11 +59,7 @@ def find_message(conversation: Conversation, message_id: str) -> Message:
 
 def find_call(conversation: Conversation, call_id: str) -> ToolCall:
     """Return the call with this id, or raise `IllegalMove`."""
-    message, part = _locate(conversation, call_id)
-    call = conversation.messages[message].parts[part]
-    if not isinstance(call, ToolCall):
-        raise IllegalMove(f"{call_id!r} is a {call.type} part, not a tool call.")
-    return call
+    return _call_at(conversation, _locate(conversation, call_id))
 
 
 def find_job(conversation: Conversation, job_id: str) -> Job:
@@ -92,7 +91,7 @@ def _message_index(conversation: Conversation, message_id: str) -> int:
     raise IllegalMove(f"There is no message {message_id!r}.")
 
 
-def _locate(conversation: Conversation, part_id: str) -> tuple[int, int]:
+def _locate(conversation: Conversation, part_id: str) -> Place:
     messages = conversation.messages
     for index in range(len(messages) - 1, -1, -1):
         parts = messages[index].parts
@@ -107,16 +106,17 @@ def _set_message(conversation: Conversation, index: int, message: Message) -> Co
     return altered(conversation, messages=(*messages[:index], message, *messages[index + 1 :]))
 
 
-def _set_part(conversation: Conversation, place: tuple[int, int], part: Part) -> Conversation:
+def _set_part(conversation: Conversation, place: Place, part: Part) -> Conversation:
     message = conversation.messages[place[0]]
     parts = (*message.parts[: place[1]], part, *message.parts[place[1] + 1 :])
     return _set_message(conversation, place[0], altered(message, parts=parts))
 
 
-def _change_call(conversation: Conversation, call_id: str, **changes: Any) -> Conversation:
-    place = _locate(conversation, call_id)
+def _call_at(conversation: Conversation, place: Place) -> ToolCall:
     call = conversation.messages[place[0]].parts[place[1]]
-    return _set_part(conversation, place, altered(call, **changes))
+    if not isinstance(call, ToolCall):
+        raise IllegalMove(f"{call.id!r} is a {call.type} part, not a tool call.")
+    return call
 
 
 def _add_message(conversation: Conversation, event: ev.MessageAdded) -> Conversation:
@@ -151,7 +151,9 @@ def _add_part(conversation: Conversation, event: ev.PartAdded) -> Conversation:
         raise IllegalMove(f"Message {message.id!r} is over; only a notice or a job may join it.")
     wanted = event.part.id
     for known in conversation.messages:
-        if wanted in facts(known).ids:
+        # What is worked out about the message itself is of no use after this event.
+        ids = [part.id for part in message.parts] if known is message else facts(known).ids
+        if wanted in ids:
             raise IllegalMove(f"There is a part {wanted!r} already.")
     parts = (*message.parts, _frozen(event.part))
     return _set_message(conversation, index, altered(message, parts=parts))
@@ -175,10 +177,10 @@ def _seal_part(conversation: Conversation, event: ev.PartSealed) -> Conversation
 
 
 def _grow_args(conversation: Conversation, event: ev.ArgsDelta) -> Conversation:
-    call = _expect(conversation, event.call, {"streaming"}, "take more arguments")
+    place, call = _expect(conversation, event.call, {"streaming"}, "take more arguments")
     raw = call.raw + event.text
     args = call.args if event.args is None else event.args
-    return _change_call(conversation, call.id, raw=raw, args=args)
+    return _set_part(conversation, place, altered(call, raw=raw, args=args))
 
 
 def _end_message(conversation: Conversation, event: ev.MessageEnded) -> Conversation:
@@ -216,17 +218,16 @@ def _cut(part: Part, outcome: Outcome, time: float | None) -> Part:
 
 
 def _wait_call(conversation: Conversation, event: ev.CallWaiting) -> Conversation:
-    call = _expect(conversation, event.call, {"streaming", "running", "pending"}, "wait")
-    _expect_readable(conversation, call)
+    place, call = _expect(conversation, event.call, {"streaming", "running", "pending"}, "wait")
+    _expect_readable(conversation, place, call)
     if event.waiting == "approval" and (call.state == "running" or call.waiting == "result"):
         raise IllegalMove(f"Call {call.id!r} is past its approval; it cannot be asked for again.")
     if event.waiting == "result" and (call.state, call.waiting) == ("pending", "result"):
         raise IllegalMove(f"Call {call.id!r} waits for a result already.")
     if not event.waiting:
         raise IllegalMove("A call waits for 'approval' or for 'result'.")
-    return _change_call(
-        conversation,
-        call.id,
+    moved = altered(
+        call,
         state="pending",
         waiting=event.waiting,
         args=freeze(event.args),
@@ -239,6 +240,7 @@ def _wait_call(conversation: Conversation, event: ev.CallWaiting) -> Conversatio
         progress=None,
         question=None,
     )
+    return _set_part(conversation, place, moved)
 
 
 def _frozen_preview(preview: Preview | None) -> Preview | None:
@@ -246,13 +248,12 @@ def _frozen_preview(preview: Preview | None) -> Preview | None:
 
 
 def _start_call(conversation: Conversation, event: ev.CallStarted) -> Conversation:
-    call = _expect(conversation, event.call, {"streaming", "pending"}, "start")
-    _expect_readable(conversation, call)
+    place, call = _expect(conversation, event.call, {"streaming", "pending"}, "start")
+    _expect_readable(conversation, place, call)
     if call.waiting == "result":
         raise IllegalMove(f"Call {call.id!r} waits for a result; it is not run.")
-    return _change_call(
-        conversation,
-        call.id,
+    moved = altered(
+        call,
         state="running",
         waiting="",
         args=freeze(event.args),
@@ -262,38 +263,39 @@ def _start_call(conversation: Conversation, event: ev.CallStarted) -> Conversati
         expires=None,
         started=event.time,
     )
+    return _set_part(conversation, place, moved)
 
 
 def _progress_call(conversation: Conversation, event: ev.CallProgressed) -> Conversation:
-    call = _expect(conversation, event.call, {"running"}, "progress")
-    return _change_call(
-        conversation,
-        call.id,
+    place, call = _expect(conversation, event.call, {"running"}, "progress")
+    moved = altered(
+        call,
         progress=event.progress or call.progress,
         output=call.output + event.output,
         display=freeze(event.display) or call.display,
     )
+    return _set_part(conversation, place, moved)
 
 
 def _ask_of_call(conversation: Conversation, event: ev.CallAsked) -> Conversation:
-    call = _expect(conversation, event.call, {"running"}, "ask")
-    return _change_call(conversation, call.id, question=event.question)
+    place, call = _expect(conversation, event.call, {"running"}, "ask")
+    return _set_part(conversation, place, altered(call, question=event.question))
 
 
 def _draw_call(conversation: Conversation, event: ev.CallDrawn) -> Conversation:
-    find_call(conversation, event.call)
-    return _change_call(conversation, event.call, drawn=freeze(event.drawn))
+    place = _locate(conversation, event.call)
+    call = _call_at(conversation, place)
+    return _set_part(conversation, place, altered(call, drawn=freeze(event.drawn)))
 
 
 def _end_call(conversation: Conversation, event: ev.CallEnded) -> Conversation:
-    call = _expect(conversation, event.call, {"streaming", "pending", "running"}, "end")
+    place, call = _expect(conversation, event.call, {"streaming", "pending", "running"}, "end")
     if event.outcome not in LEGAL_ENDS[call.state, call.waiting]:
-        place = f"{call.state} {call.waiting}".strip()
-        raise IllegalMove(f"A call that is {place} cannot end as {event.outcome!r}.")
+        stands = f"{call.state} {call.waiting}".strip()
+        raise IllegalMove(f"A call that is {stands} cannot end as {event.outcome!r}.")
     ok = event.outcome == "ok"
-    return _change_call(
-        conversation,
-        call.id,
+    moved = altered(
+        call,
         state="result" if ok else "error",
         waiting="",
         outcome=event.outcome,
@@ -311,6 +313,7 @@ def _end_call(conversation: Conversation, event: ev.CallEnded) -> Conversation:
         question=None,
         ended=event.time,
     )
+    return _set_part(conversation, place, moved)
 
 
 def _change_job(conversation: Conversation, event: ev.JobChanged) -> Conversation:
@@ -384,16 +387,19 @@ def _is_open(message: Message) -> bool:
     return message.role == "assistant" and not message.finish
 
 
-def _expect(conversation: Conversation, call_id: str, states: set[str], verb: str) -> ToolCall:
-    call = find_call(conversation, call_id)
+def _expect(
+    conversation: Conversation, call_id: str, states: set[str], verb: str
+) -> tuple[Place, ToolCall]:
+    place = _locate(conversation, call_id)
+    call = _call_at(conversation, place)
     if call.state not in states:
         raise IllegalMove(f"Call {call_id!r} is {call.state} ({call.outcome}) and cannot {verb}.")
-    return call
+    return place, call
 
 
-def _expect_readable(conversation: Conversation, call: ToolCall) -> None:
+def _expect_readable(conversation: Conversation, place: Place, call: ToolCall) -> None:
     """A call moves on only when the message that holds it ended well: half a call never runs."""
-    message = conversation.messages[_locate(conversation, call.id)[0]]
+    message = conversation.messages[place[0]]
     if message.role == "assistant" and message.finish not in ENDED_WELL:
         raise IllegalMove(f"Call {call.id!r} cannot move on before its message ended well.")
 

@@ -93,6 +93,7 @@ class Ring(Record):
 
     def advance(self) -> None:
         """Start what is next, and come to rest when nothing is."""
+        self._advance_handle = None
         self.flush()
         self._note_limit(budget.reached(budget.turn(self.conversation), self._budget()))
         steps = self._allowed_steps()
@@ -109,8 +110,8 @@ class Ring(Record):
             self._advance_handle = self.engine.loop.call_soon(self._advance_now)
 
     def _advance_now(self) -> None:
-        self._advance_handle = None
-        self.advance()
+        if self._advance_handle is not None:
+            self.advance()
 
     def _allowed_steps(self) -> tuple[Step, ...]:
         return self._pace.allowed(self._next_steps(), self.conversation)
@@ -222,19 +223,30 @@ class Ring(Record):
     def _start(self, step: Step) -> None:
         self._save()
         self._pace = self._pace.after(step)
-        work = self._work(step)
-        task = self.engine.loop.create_task(work, name=f"nbtools {type(step).__name__}")
-        self._tasks[step] = task
-        task.add_done_callback(lambda done: self._finished(step, done))
+        work = self._carried(step)
+        self._tasks[step] = self.engine.loop.create_task(work, name=_NAMES[type(step)])
 
-    def _finished(self, step: Step, task: asyncio.Task[None]) -> None:
-        error = asyncio.CancelledError() if task.cancelled() else task.exception()
-        if self._tasks.get(step) is not task:
+    async def _carried(self, step: Step) -> None:
+        """Carry out a step, and go on from what came of it."""
+        try:
+            await self._work(step)
+        except BaseException as error:
+            self._finished(step, error)
+            if not isinstance(error, Exception):
+                raise
+        else:
+            self._finished(step, None)
+
+    def _finished(self, step: Step, error: BaseException | None) -> None:
+        if self._tasks.get(step) is not asyncio.current_task():
             return  # whoever dropped it has gone on
         del self._tasks[step]
         if error is not None:
             self._report(step, error)
-        self._advance_soon()
+        if self._tasks:
+            self._advance_soon()
+        else:
+            self.advance()
 
     def _report(self, step: Step, error: BaseException) -> None:
         """Show a fault of nbtools itself, and go on: nothing the person had is lost."""
@@ -501,6 +513,9 @@ class Ring(Record):
         if task is not None:
             task.cancel()
 
+
+_NAMES = {kind: f"nbtools {kind.__name__}" for kind in (Ask, Prepare, Recheck, Refuse, Run)}
+"""What the tasks of steps are called in a debugger."""
 
 _FINISH_NOTES: Mapping[str, str] = {
     "length": "The answer reached the length limit and is not complete.",

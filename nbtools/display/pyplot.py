@@ -10,7 +10,6 @@ first use of it to their end. Inside a call pyplot draws with Agg, which never o
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import functools
 import importlib
 import sys
@@ -18,7 +17,7 @@ import threading
 import types
 from collections import OrderedDict
 from collections.abc import Iterator, MutableMapping, Sequence
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
@@ -93,24 +92,29 @@ class Figures:
 _figures: ContextVar[Figures | None] = ContextVar("nbtools_figures", default=None)
 
 
-@contextlib.contextmanager
-def figures() -> Iterator[Figures]:
+class figures:  # noqa: N801 - it stands in a `with` statement, as a function would
     """Give the code inside pyplot figures of its own.
 
     Worker threads and tasks that inherit this context share them. Call `collect` before the end,
     on the thread that may take the time to draw; what is open at the end is closed unseen.
 
-    Yields:
-        The figures that the code opens.
+    `with figures() as opened` gives the figures that the code opens.
     """
-    _watch()
-    opened = Figures()
-    token = _figures.set(opened)
-    try:
-        yield opened
-    finally:
-        _figures.reset(token)
-        opened.close()
+
+    __slots__ = ("_opened", "_token")
+    _token: Token[Figures | None]
+
+    def __init__(self) -> None:
+        self._opened = Figures()
+
+    def __enter__(self) -> Figures:
+        _watch()
+        self._token = _figures.set(self._opened)
+        return self._opened
+
+    def __exit__(self, *_: object) -> None:
+        _figures.reset(self._token)
+        self._opened.close()
 
 
 def _loop_runs_here() -> bool:
@@ -128,7 +132,7 @@ def _watch() -> None:
     """Have pyplot prepared: now if it is imported, else when it will be."""
     if _PYPLOT in sys.modules:
         _prepare(importlib.import_module(_PYPLOT))  # waits if another thread is importing it
-    elif not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+    elif _Finder not in map(type, sys.meta_path):
         sys.meta_path.insert(0, _Finder())
 
 

@@ -48,7 +48,7 @@ class _Place:
         self._held: list[asyncio.Semaphore] = []
 
     async def __aenter__(self) -> None:
-        waits = any(kind.locked() for kind in self._kinds)
+        waits = True in [kind.locked() for kind in self._kinds]
         if waits:
             self._on_wait(QUEUED)
         try:

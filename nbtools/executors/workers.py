@@ -80,9 +80,10 @@ async def in_worker(
 
 
 def _crew(loop: asyncio.AbstractEventLoop) -> _Crew:
-    if loop not in _crews:
-        _crews[loop] = _Crew()
-    return _crews[loop]
+    crew = _crews.get(loop)
+    if crew is None:
+        crew = _crews[loop] = _Crew()
+    return crew
 
 
 class _Crew:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Generic, TypeVar
 
@@ -40,12 +39,12 @@ class ToolContext(Generic[Deps]):
         self.call_id = call_id
         self._on_progress = on_progress
         self._on_ask = on_ask
-        self._cancelled = threading.Event()
+        self._cancelled = False
 
     @property
     def cancelled(self) -> bool:
         """Whether the call was cancelled; a long loop should look and return."""
-        return self._cancelled.is_set()
+        return self._cancelled
 
     def progress(self, fraction: float | None = None, text: str = "") -> None:
         """Show how far the call is.
@@ -88,7 +87,7 @@ class ToolContext(Generic[Deps]):
 
 def cancel(context: ToolContext[Any]) -> None:
     """Tell a running tool that nobody waits for it any more."""
-    context._cancelled.set()  # noqa: SLF001 - a tool may read it and not set it
+    context._cancelled = True  # noqa: SLF001 - a tool may read it and not set it
 
 
 def _bounded(fraction: float | None) -> float | None:

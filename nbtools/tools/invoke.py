@@ -70,19 +70,13 @@ async def invoke(
     if tool.kind in ("async", "asyncgen"):
         value: Any = call()
     else:
-        value = await _in_thread(call, context, sink, workers)
+        try:
+            value = await workers(lambda: _begin(call, context, sink))
+        except asyncio.CancelledError:
+            cancel(context)
+            raise
     value = _finish(value, sink)
     return await _watched(value, context) if inspect.isawaitable(value) else value
-
-
-async def _in_thread(
-    call: Callable[[], object], context: ToolContext[Any], sink: Sink, workers: Workers
-) -> object:
-    try:
-        return await workers(lambda: _begin(call, context, sink))
-    except asyncio.CancelledError:
-        cancel(context)
-        raise
 
 
 async def _watched(running: Awaitable[object], context: ToolContext[Any]) -> object:
