@@ -6,8 +6,6 @@ here are copied several times at every event of a chat.
 
 from __future__ import annotations
 
-from dataclasses import fields
-from functools import cache
 from typing import Any, TypeVar
 
 from nbtools.facts import KEPT
@@ -28,19 +26,14 @@ def altered(value: Value, /, **changes: Any) -> Value:
     Raises:
         KeyError: There is no field with such a name.
     """
-    kind: Any = type(value)
-    if not changes.keys() <= _names(kind):
-        raise KeyError(
-            f"{kind.__name__} has no field {next(iter(changes.keys() - _names(kind)))!r}."
-        )
-    copy: Value = object.__new__(kind)
-    held = copy.__dict__
-    held.update(value.__dict__)
+    held = value.__dict__.copy()
     held.pop(KEPT, None)  # what follows from the value does not follow from its copy
+    size = len(held)
     held.update(changes)
+    kind: Any = type(value)
+    if len(held) > size:
+        unknown = next(name for name in changes if name not in value.__dict__)
+        raise KeyError(f"{kind.__name__} has no field {unknown!r}.")
+    copy: Value = object.__new__(kind)
+    object.__setattr__(copy, "__dict__", held)
     return copy
-
-
-@cache
-def _names(kind: type[Any]) -> frozenset[str]:
-    return frozenset(field.name for field in fields(kind))

@@ -12,7 +12,7 @@ import json
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -162,19 +162,20 @@ def _span(begin: float | None, end: float | None) -> float | None:
     return None if begin is None or end is None else end - begin
 
 
-def _concerned(event: ev.Event, conversation: Conversation) -> Iterable[tuple[Message, ToolCall]]:
+def _concerned(event: ev.Event, conversation: Conversation) -> list[tuple[Message, ToolCall]]:
     if isinstance(event, _OF_ONE):
-        yield from _found(conversation, event.call)
-    elif isinstance(event, ev.JobChanged):
-        yield from _found(conversation, event.job.call)
-    elif isinstance(event, ev.MessageAdded):
-        yield from ((event.message, call) for call in calls_of(event.message))
-    elif isinstance(event, ev.MessageEnded):
+        return _found(conversation, event.call)
+    if isinstance(event, ev.JobChanged):
+        return _found(conversation, event.job.call)
+    if isinstance(event, ev.MessageAdded):
+        return [(event.message, call) for call in calls_of(event.message)]
+    if isinstance(event, ev.MessageEnded):
         message = find_message(conversation, event.message)
-        yield from ((message, call) for call in calls_of(message))
+        return [(message, call) for call in calls_of(message)]
+    return []
 
 
-def _found(conversation: Conversation, call_id: str) -> Iterable[tuple[Message, ToolCall]]:
+def _found(conversation: Conversation, call_id: str) -> list[tuple[Message, ToolCall]]:
     for message in reversed(conversation.messages):
         for part in message.parts:
             if part.id == call_id and isinstance(part, ToolCall):

@@ -70,8 +70,12 @@ def free_reply_route(comm: Any) -> None:
 
 def free_children(event: events.Event, _: object = None) -> None:
     """Free the routes of every widget that a tool or a renderer put on a card."""
-    shown = getattr(event, "display", None) or getattr(event, "drawn", None) or {}
+    shown = getattr(event, "display", None) or getattr(event, "drawn", None)
+    if not shown:
+        return
     views = [one.get("application/vnd.jupyter.widget-view+json") for one in apart(shown)]
+    if not any(views):
+        return
     models = [view.get("model_id") for view in views if isinstance(view, Mapping)]
     known = ipywidgets.widgets.widget._instances  # noqa: SLF001 - the registry has no public name
     below = [known[model] for model in models if model in known]

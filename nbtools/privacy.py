@@ -99,9 +99,11 @@ class Privacy:
                 within other data.
             limits: How much the model is told.
         """
+        if not self.policies:
+            return value
         faces = value if isinstance(value, Result) else Result(value)
         told = faces.value if faces.model is None else faces.model
-        veiled = self._veiled(told, limits) if self.policies else told
+        veiled = self._veiled(told, limits)
         return value if veiled is told else replace(faces, model=veiled)
 
     def _veiled(self, told: object, limits: Limits) -> object:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from nbtools import events as ev
 from nbtools.altered import altered
 from nbtools.errors import IllegalMove
-from nbtools.facts import facts, survey
+from nbtools.facts import facts
 from nbtools.frozen import freeze
 from nbtools.messages import (
     ENDED_WELL,
@@ -138,7 +138,7 @@ def _add_message(conversation: Conversation, event: ev.MessageAdded) -> Conversa
 
 
 def _start_message(conversation: Conversation, event: ev.MessageStarted) -> Conversation:
-    if survey(conversation).writing:
+    if any(map(_is_open, conversation.messages)):
         raise IllegalMove("A reply is open; end it before another one starts.")
     message = Message(id=event.message, role="assistant", model=event.model, time=event.time)
     return _add_message(conversation, ev.MessageAdded(message=message))
@@ -325,7 +325,7 @@ def _change_job(conversation: Conversation, event: ev.JobChanged) -> Conversatio
 
 
 def _fail_request(conversation: Conversation, event: ev.RequestFailed) -> Conversation:
-    if survey(conversation).writing:
+    if any(map(_is_open, conversation.messages)):
         raise IllegalMove("A reply is open; end it before its request fails.")
     return altered(conversation, error=event.failure)
 

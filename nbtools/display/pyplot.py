@@ -50,6 +50,8 @@ class Figures:
         Returns:
             A MIME bundle for each, in the order they were opened.
         """
+        if not self._managers:
+            return []
         managers = sorted(self._managers.values(), key=lambda manager: manager.num)
         self._managers.clear()
         known = figure_of(shown)

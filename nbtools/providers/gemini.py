@@ -140,5 +140,5 @@ class Gemini(HttpProvider):
         return os.environ.get(_OTHER_VARIABLE, "").strip()
 
 
-def _names(request: Request) -> dict[str, str]:
+def _names(request: Request) -> Mapping[str, str]:
     return wire_names(request, letter_first=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from functools import lru_cache
 
 from nbtools.messages import Message, Request, ToolCall
 
@@ -10,7 +12,7 @@ _LONGEST = 64
 _FOREIGN = re.compile(r"[^A-Za-z0-9_-]")
 
 
-def wire_names(request: Request, *, letter_first: bool = False) -> dict[str, str]:
+def wire_names(request: Request, *, letter_first: bool = False) -> Mapping[str, str]:
     """Choose the name that each tool, known or invented by the model, has on the wire.
 
     Args:
@@ -22,10 +24,14 @@ def wire_names(request: Request, *, letter_first: bool = False) -> dict[str, str
         `_` and `-`, no two alike.
     """
     called = [call.tool for message in request.messages for call in model_calls(message)]
-    return _names([tool.name for tool in request.tools], called, letter_first=letter_first)
+    given = tuple([tool.name for tool in request.tools])
+    return _names(given, tuple(dict.fromkeys(called)), letter_first=letter_first)
 
 
-def _names(given: list[str], called: list[str], *, letter_first: bool) -> dict[str, str]:
+@lru_cache(64)
+def _names(
+    given: tuple[str, ...], called: tuple[str, ...], *, letter_first: bool
+) -> Mapping[str, str]:
     names: dict[str, str] = {}
     wanted = {
         name: _allowed(name, letter_first=letter_first) for name in dict.fromkeys([*given, *called])
@@ -48,8 +54,8 @@ def own_names(request: Request, *, letter_first: bool = False) -> dict[str, str]
     Returns:
         Own names by wire names, for the decoder of the reply.
     """
-    given = [tool.name for tool in request.tools]  # they are named before what the model called
-    names = _names(given, [], letter_first=letter_first)
+    # They are named before what the model called.
+    names = _names(tuple([tool.name for tool in request.tools]), (), letter_first=letter_first)
     return {wire: own for own, wire in names.items() if wire != own}
 
 

@@ -44,7 +44,8 @@ def without_foreign(messages: Sequence[Message], origin: str) -> Sequence[Messag
         messages: The history.
         origin: The mark of the server that is asked; "" if all of it may be sent there.
     """
-    if not origin or not any(_is_foreign(part, origin) for each in messages for part in each.parts):
+    sealed = [part for each in messages for part in each.parts if getattr(part, "sealed", None)]
+    if not origin or not any(_is_foreign(part, origin) for part in sealed):
         return messages
     return [replace(each, parts=tuple(_opened(p, origin) for p in each.parts)) for each in messages]
 

@@ -7,6 +7,7 @@ refused, and one too few is told in words. `images=True` and `images=False` say 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _SEEING = re.compile(
     r"""
@@ -26,6 +27,7 @@ _BLIND = re.compile(
 )
 
 
+@lru_cache(64)
 def takes_pictures(model: str) -> bool:
     """Say whether a model is known by its name to take pictures.
 
