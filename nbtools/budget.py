@@ -72,45 +72,55 @@ def _asks(message: Message) -> str:
     return facts(message).about
 
 
-def rounds(messages: Sequence[Message]) -> int:
-    """Count the replies with calls; those that broke off do not count."""
-    return sum(1 for message in messages if facts(message).asked)
+def noted(conversation: Conversation) -> Limit:
+    """Return the limit that the turn has reached and that the chat has said, or ""."""
+    known = survey(conversation)
+    if not known.asked:
+        return known.limit
+    return next((limit for each in _rooted(conversation) if (limit := facts(each).limit)), "")
 
 
-def noted(messages: Sequence[Message]) -> Limit:
-    """Return the limit that a turn has reached and that the chat has said, or ""."""
-    return next((limit for message in messages if (limit := facts(message).limit)), "")
-
-
-def closed(messages: Sequence[Message]) -> bool:
+def closed(conversation: Conversation) -> bool:
     """Say whether the model has answered once more after a limit was reached."""
+    if not noted(conversation):
+        return False
+    messages = turn(conversation)
     places = [place for place, message in enumerate(messages) if facts(message).limit]
     after = messages[places[0] + 1 :] if places else ()
     return any(message.role == "assistant" and message.finish in ENDED_WELL for message in after)
 
 
-def beyond(messages: Sequence[Message], most: int) -> frozenset[str]:
-    """Return the ids of the calls of a turn that are more than `most`, in their order."""
-    calls = [call.id for message in messages for call in facts(message).asked]
+def beyond(conversation: Conversation, most: int) -> frozenset[str]:
+    """Return the ids of the calls of the turn that are more than `most`, in their order."""
+    calls = [call.id for message in turn(conversation) for call in facts(message).asked]
     return frozenset(calls[most:])
 
 
-def reached(messages: Sequence[Message], budget: Budget) -> Limit:
-    """Return the limit that a turn has reached by what its messages say, or ""."""
+def reached(conversation: Conversation, budget: Budget) -> Limit:
+    """Return the limit that the turn has reached by what its messages say, or ""."""
     limits = budget.limits
-    calls = [len(facts(message).asked) for message in messages]
-    if sum(map(bool, calls)) > budget.roundtrips:
+    rounds, calls = _asked(conversation)
+    if rounds > budget.roundtrips:
         return "roundtrips"
-    if sum(calls) > limits.calls:
+    if calls > limits.calls:
         return "calls"
-    if limits.tokens is not None and tokens(messages) >= limits.tokens:
+    if limits.tokens is not None and _tokens(turn(conversation)) >= limits.tokens:
         return "tokens"
-    if limits.cost is not None and _costs(messages, limits.cost):
+    if limits.cost is not None and _costs(turn(conversation), limits.cost):
         return "cost"
     return ""
 
 
-def tokens(messages: Sequence[Message]) -> int:
+def _asked(conversation: Conversation) -> tuple[int, int]:
+    """Count the replies of the turn that have calls, and these calls."""
+    known = survey(conversation)
+    if not known.asked:
+        return known.rounds, known.calls
+    calls = [len(facts(message).asked) for message in _rooted(conversation)]
+    return sum(map(bool, calls)), sum(calls)
+
+
+def _tokens(messages: Sequence[Message]) -> int:
     """Add up the tokens of a turn, as far as the provider counted them."""
     used = [message.usage for message in messages if message.usage is not None]
     return sum(

@@ -29,9 +29,10 @@ from nbtools.messages import (
     Usage,
     Waiting,
 )
+from nbtools.values import value
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@value
 class MessageAdded:
     """A whole message joins the conversation: the user's, or one that a file brought."""
 
@@ -39,7 +40,7 @@ class MessageAdded:
     message: Message
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@value
 class MessageStarted:
     """The model begins a reply."""
 
@@ -49,7 +50,7 @@ class MessageStarted:
     time: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@value
 class PartAdded:
     """A whole part joins a message, after those it has."""
 
@@ -58,7 +59,7 @@ class PartAdded:
     part: Part
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@value
 class TextDelta:
     """Text or reasoning grows."""
 
@@ -67,7 +68,7 @@ class TextDelta:
     text: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@value
 class PartSealed:
     """The provider closed a part and gave what must go back with it."""
 
@@ -76,7 +77,7 @@ class PartSealed:
     sealed: Json
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@value
 class ArgsDelta:
     """The arguments of a streaming call grow."""
 
@@ -87,7 +88,7 @@ class ArgsDelta:
     """What could be parsed so far."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@value
 class MessageEnded:
     """The reply is over; `finish` says how. An end that is not well ends its open calls too."""
 
@@ -99,7 +100,7 @@ class MessageEnded:
     time: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@value
 class CallWaiting:
     """A call comes to rest until a person decides (`approval`) or answers (`result`)."""
 
@@ -115,7 +116,7 @@ class CallWaiting:
     preview: Preview | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@value
 class CallStarted:
     """A call begins to run, with exactly these arguments."""
 
@@ -128,7 +129,7 @@ class CallStarted:
     time: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@value
 class CallProgressed:
     """A running call says how far it is, prints, or shows a value that is not yet the last."""
 
@@ -139,7 +140,7 @@ class CallProgressed:
     display: Mapping[str, Json] | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@value
 class CallAsked:
     """A running call asks the person something; None: it was answered, or asks no more."""
 
@@ -148,7 +149,7 @@ class CallAsked:
     question: Question | None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@value
 class CallDrawn:
     """A Python renderer drew the call."""
 
@@ -157,7 +158,7 @@ class CallDrawn:
     drawn: Mapping[str, Json] | None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@value
 class CallEnded:
     """A call reaches its end: `outcome` "ok" makes it a result, any other an error."""
 
@@ -176,7 +177,7 @@ class CallEnded:
     time: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@value
 class JobChanged:
     """A job that runs in the background goes on, or ends."""
 
@@ -184,7 +185,7 @@ class JobChanged:
     job: Job
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@value
 class RequestFailed:
     """A request came to nothing, before or while its message was read."""
 
@@ -192,7 +193,7 @@ class RequestFailed:
     failure: Failure
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@value
 class MessagesRemoved:
     """These messages leave the conversation (clear, edit, regenerate)."""
 
@@ -200,7 +201,7 @@ class MessagesRemoved:
     messages: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@value
 class MessagePinned:
     """A message is to be kept in every request, or no longer."""
 
@@ -209,7 +210,7 @@ class MessagePinned:
     pinned: bool
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@value
 class MessagesTrimmed:
     """A request leaves out these messages, and no others."""
 
@@ -217,7 +218,7 @@ class MessagesTrimmed:
     messages: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@value
 class StatusChanged:
     """The conversation runs, rests, waits or failed."""
 

@@ -56,6 +56,12 @@ class Survey:
     """The last reply or question, whatever notices and direct calls came after it."""
     since: tuple[Message, ...]
     """What came after the last question."""
+    rounds: int
+    """How many replies with calls are among that; those that broke off do not count."""
+    calls: int
+    """How many calls they have."""
+    limit: Limit
+    """The first limit that was said to be reached among that, or ""."""
 
 
 def facts(message: Message) -> Facts:
@@ -110,9 +116,10 @@ def _find(message: Message) -> Facts:
 
 def _survey(conversation: Conversation) -> Survey:
     opened: list[tuple[Message, ToolCall]] = []
-    writing = False
+    writing = asked = False
     last: Message | None = None
-    first = 0
+    limit: Limit = ""
+    first = rounds = calls = 0
     for place, message in enumerate(conversation.messages):
         known: Facts = message.__dict__.get(KEPT) or facts(message)
         if known.opened:
@@ -120,8 +127,15 @@ def _survey(conversation: Conversation) -> Survey:
         if message.role == "assistant":
             last = message
             writing = writing or not message.finish
+            if known.asked:
+                rounds += 1
+                calls += len(known.asked)
         elif known.question:
             last, first = message, place + 1
+            asked, limit, rounds, calls = False, "", 0, 0
+        if known.about:
+            asked = True
+        if known.limit and not limit:
+            limit = known.limit
     since = conversation.messages[first:]
-    asked = any(facts(message).about for message in since)
-    return Survey(tuple(opened), writing, asked, last, since)
+    return Survey(tuple(opened), writing, asked, last, since, rounds, calls, limit)

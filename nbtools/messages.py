@@ -8,10 +8,10 @@ JSON and `scripts/generate_protocol` writes them as TypeScript.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from nbtools.settings import Settings
+from nbtools.values import value
 
 Json: TypeAlias = Any
 """A value that strict JSON can hold: None, bool, int, finite float, str, list or dict of these."""
@@ -46,7 +46,7 @@ Finish = Literal["", "stop", "calls", "length", "filter", "cut", "stopped", "fai
 `failed`: the provider reported an error. Only `stop`, `calls` and `other` ended well."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@value
 class Text:
     """Written text: what the user typed, or markdown from the model."""
 
@@ -57,7 +57,7 @@ class Text:
     """What goes back to the provider with it, exactly as it came; see `Reasoning.sealed`."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@value
 class Reasoning:
     """What the model thought before it answered."""
 
@@ -71,7 +71,7 @@ class Reasoning:
     """
 
 
-@dataclass(frozen=True, kw_only=True)
+@value
 class Progress:
     """How far a running call is."""
 
@@ -80,7 +80,7 @@ class Progress:
     text: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@value
 class Decision:
     """Who let a call run, or refused it, and why."""
 
@@ -91,7 +91,7 @@ class Decision:
     """The id of the rule, where one decided."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@value
 class Preview:
     """What a call that waits would do, as the tool itself shows it."""
 
@@ -103,7 +103,7 @@ class Preview:
     """Why it was made anew, for the person."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@value
 class Question:
     """What a running call asks of the person."""
 
@@ -115,7 +115,7 @@ class Question:
     """An address that the person is asked to open."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@value
 class Picture:
     """A picture as the model is given it with a result: a PNG or JPEG of bounded size."""
 
@@ -128,7 +128,7 @@ class Picture:
     """The content as base64 text; it does not travel to the page."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@value
 class ToolCall:
     """One call of a tool, from its first argument character to its end."""
 
@@ -182,7 +182,7 @@ class ToolCall:
     """What goes back to the provider with it, exactly as it came; see `Reasoning.sealed`."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@value
 class Job:
     """The work of a call that goes on in the background; the call itself has ended."""
 
@@ -214,7 +214,7 @@ class Job:
     ended: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@value
 class File:
     """A file in the conversation, such as an image."""
 
@@ -230,7 +230,7 @@ class File:
     """What goes back to the provider with it, exactly as it came; see `Reasoning.sealed`."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@value
 class Source:
     """Something the answer cites."""
 
@@ -240,7 +240,7 @@ class Source:
     title: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@value
 class Data:
     """A JSON value with a name, for whoever draws it."""
 
@@ -250,7 +250,7 @@ class Data:
     data: Json = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@value
 class Notice:
     """A sentence from the program to the person; the model sees only `told`, if anything."""
 
@@ -285,7 +285,7 @@ PART_TYPES: Mapping[str, type[Part]] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@value
 class Usage:
     """Tokens that one or more requests used; None where the provider did not say."""
 
@@ -299,7 +299,7 @@ class Usage:
     reasoning: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@value
 class Message:
     """One entry of the conversation; an assistant message is one reply of the model."""
 
@@ -319,7 +319,7 @@ class Message:
     """Whether it was left out of the last request."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@value
 class Failure:
     """Why the last request failed, as the person and the program read it."""
 
@@ -332,7 +332,7 @@ class Failure:
     retry: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@value
 class Conversation:
     """The whole truth about one chat at one moment."""
 
@@ -341,7 +341,7 @@ class Conversation:
     error: Failure | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@value
 class ToolSpec:
     """What a model is told about a tool."""
 
@@ -351,7 +351,7 @@ class ToolSpec:
     """A JSON Schema of type object."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@value
 class Request:
     """One question to a model: the input of every provider's `encode`.
 

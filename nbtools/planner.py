@@ -14,7 +14,6 @@ from nbtools.messages import (
     FINAL,
     Conversation,
     Decision,
-    Limit,
     Message,
     Notice,
     Status,
@@ -89,8 +88,9 @@ def next_steps(
 
 def question(conversation: Conversation) -> tuple[Ask] | tuple[()]:
     """Say how the model may be asked: with tools, once more without them, or not any more."""
-    turn = spent.turn(conversation)
-    return () if spent.closed(turn) else (Ask(tools=not spent.noted(turn)),)
+    if spent.closed(conversation):
+        return ()
+    return (Ask(tools=not spent.noted(conversation)),)
 
 
 def status(conversation: Conversation, budget: Budget, *, auto_send: bool = True) -> Status:
@@ -134,18 +134,19 @@ def _call_steps(
     ]
     if not movable:
         return ()
-    turn = spent.turn(conversation)
-    limit = spent.noted(turn)
-    beyond = spent.beyond(turn, budget.limits.calls) if limit == "calls" else None
-    reason = budget.reason(limit) if limit else ""
+    limit = spent.noted(conversation)
+    if not limit:
+        return tuple([_next(call) for _, call in movable])
+    beyond = spent.beyond(conversation, budget.limits.calls) if limit == "calls" else None
+    reason = budget.reason(limit)
     return tuple(
-        Refuse(call.id, reason) if _is_over(message, call, limit, beyond) else _next(call)
+        Refuse(call.id, reason) if _is_over(message, call, beyond) else _next(call)
         for message, call in movable
     )
 
 
-def _is_over(message: Message, call: ToolCall, limit: Limit, beyond: frozenset[str] | None) -> bool:
-    if not limit or call.state != "streaming" or message.role != "assistant":
+def _is_over(message: Message, call: ToolCall, beyond: frozenset[str] | None) -> bool:
+    if call.state != "streaming" or message.role != "assistant":
         return False
     return beyond is None or call.id in beyond
 

@@ -95,7 +95,7 @@ class Ring(Record):
         """Start what is next, and come to rest when nothing is."""
         self._advance_handle = None
         self.flush()
-        self._note_limit(budget.reached(budget.turn(self.conversation), self._budget()))
+        self._note_limit(budget.reached(self.conversation, self._budget()))
         steps = self._allowed_steps()
         if self._prepare_at_once(steps):
             steps = self._allowed_steps()
@@ -167,7 +167,7 @@ class Ring(Record):
 
     def _note_limit(self, limit: Limit) -> None:
         """Say once in a turn that a limit was reached; from there on the planner closes it."""
-        if not limit or budget.noted(budget.turn(self.conversation)):
+        if not limit or budget.noted(self.conversation):
             return
         reason = self._budget().reason(limit)
         note = Notice(

@@ -28,15 +28,19 @@ from nbtools.display.routing import current_sink, shell
 from nbtools.messages import Json
 
 _PYPLOT = "matplotlib.pyplot"
+_NONE: OrderedDict[Any, Any] = OrderedDict()
+"""The figures of a call that has not touched pyplot; nothing is ever put into it."""
+
 _turn = threading.Lock()
+_guard = threading.Lock()
+"""Held for a moment, where it is decided who has the turn."""
 
 
 class Figures:
     """The figures that one call has open."""
 
     def __init__(self) -> None:
-        self._managers: OrderedDict[Any, Any] = OrderedDict()
-        self._guard = threading.Lock()
+        self._managers: OrderedDict[Any, Any] = _NONE
         self._used = False
         self._holds = False
         self._over = False
@@ -66,21 +70,22 @@ class Figures:
     def registry(self) -> OrderedDict[Any, Any]:
         """Return pyplot's registry for this call; the first use of it waits for the turn."""
         if not self._used:
-            self._used = True
+            self._used, self._managers = True, OrderedDict()
             self._take_turn()
         return self._managers
 
     def close(self) -> None:
         """Close what is open without showing it, and let the next tool use pyplot."""
-        self._managers.clear()
-        with self._guard:
-            self._over = True
-            self._end_turn()
+        self._over = True  # first: who begins to use pyplot from here on sees it
+        if self._used:
+            self._managers.clear()
+            with _guard:
+                self._end_turn()
 
     def _take_turn(self) -> None:
         # On a thread that runs a loop, waiting would stop all that runs there.
         taken = _turn.acquire(blocking=not _loop_runs_here())
-        with self._guard:
+        with _guard:
             self._holds = taken
             if self._over:  # given up while it waited
                 self._end_turn()

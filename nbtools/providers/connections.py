@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import os
 import socket
 import ssl
@@ -154,26 +153,30 @@ class _Own:
         self.client.cookies.extract_cookies = _ignore  # type: ignore[assignment]
         self.keeper = _keep(self.client)
         self._own_headers = dict(self.client.headers)
-        self._given: dict[str, str] = {}
-        self._headers = self.client.headers
+        self._given: tuple[str, dict[str, str]] = ("", {})
+        self._headers, self._url = self.client.headers, self.client.base_url
         self._extensions = {"timeout": timeout.as_dict()}
-        self._make, self._written = httpx.Request, httpx.Headers
-        self._url = functools.lru_cache(8)(httpx.URL)
+        self._httpx = httpx
 
     def request(
         self, method: str, address: str, headers: dict[str, str], body: bytes | None
     ) -> httpx.Request:
         """Make a request without merging and parsing anew what is the same each time."""
-        if headers != self._given:
-            self._given = headers
-            self._headers = self._written({**self._own_headers, **headers})
-        return self._make(
+        if (address, headers) != self._given:
+            self._given = address, headers
+            self._url = self._httpx.URL(address)
+            host = {"host": self._url.netloc.decode("ascii")}
+            self._headers = self._httpx.Headers({**host, **self._own_headers, **headers})
+        made = self._httpx.Request(
             method,
-            self._url(address),
+            self._url,
             headers=self._headers,
-            content=body,
+            stream=self._httpx.ByteStream(body or b""),
             extensions=self._extensions,
         )
+        if body is not None:
+            made.headers["content-length"] = str(len(body))
+        return made
 
 
 def _ignore(_: object) -> None:
