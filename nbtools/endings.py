@@ -78,7 +78,7 @@ def finished(
     """
     faces = value if isinstance(value, Result) else Result(value)
     own = _own_display(call, faces, shown)
-    display = together([*shown, *own])
+    display = together([*shown, *own]) if shown else own[0]
     seen = _seen(faces, shown, own, display, limits)
     return ev.CallEnded(
         call=call.id,

@@ -12,7 +12,6 @@ import logging
 import secrets
 import time
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import replace
 from typing import Any, TypeAlias, TypeGuard
 
 from nbtools import events as ev
@@ -20,7 +19,7 @@ from nbtools.altered import altered
 from nbtools.executors import Engine, abandoned
 from nbtools.failure import explain
 from nbtools.jsontext import clean_text
-from nbtools.messages import Conversation, Json, Message, Notice, Part, Reasoning, Text, ToolCall
+from nbtools.messages import Conversation, Json, Message, Notice, Reasoning, Text, ToolCall
 from nbtools.partial import PartialJson
 from nbtools.reducer import calls_of, reduce
 from nbtools.results import Results
@@ -113,8 +112,8 @@ class Record:
             return
         growing, self._growing = self._growing, []
         self._flushed = self.engine.loop.time()
-        for event in _joined(growing):
-            self._apply(self._with_live_args(event))
+        for first, text in _joined(growing):
+            self._apply(self._grown(first, text))
 
     def _schedule_flush(self) -> None:
         loop = self.engine.loop
@@ -129,14 +128,22 @@ class Record:
         else:
             self.flush()
 
-    def _with_live_args(self, event: Growing) -> Growing:
-        if isinstance(event, ev.ArgsDelta):
-            return replace(event, args=self._read(event.call, event.text))
-        if isinstance(event, ev.PartAdded) and isinstance(event.part, ToolCall):
-            call = event.part
-            args = self._read(call.id, call.raw) if call.raw else call.args
-            return ev.PartAdded(message=event.message, part=altered(call, args=args))
-        return event
+    def _grown(self, first: Growing, text: str) -> Growing:
+        """Give what a part has grown by, with what can be read of a call's arguments so far."""
+        if isinstance(first, ev.TextDelta):
+            return ev.TextDelta(part=first.part, text=clean_text(first.text + text))
+        if isinstance(first, ev.ArgsDelta):
+            text = clean_text(first.text + text)
+            return ev.ArgsDelta(call=first.call, text=text, args=self._read(first.call, text))
+        part = first.part
+        if isinstance(part, ToolCall):
+            raw = part.raw + clean_text(text)
+            args = self._read(part.id, raw) if raw else part.args
+            return ev.PartAdded(message=first.message, part=altered(part, raw=raw, args=args))
+        if not text or not isinstance(part, Text | Reasoning):
+            return first
+        grown = altered(part, text=part.text + clean_text(text))
+        return ev.PartAdded(message=first.message, part=grown)
 
     def _read(self, call: str, text: str) -> Json:
         parser = self._live.setdefault(call, PartialJson())
@@ -227,28 +234,14 @@ def _grows(event: ev.Event) -> TypeGuard[Growing]:
     return part.state == "streaming" if isinstance(part, ToolCall) else isinstance(part, _WRITTEN)
 
 
-def _joined(growing: list[Growing]) -> Iterator[Growing]:
-    """Join what follows each other of one part, its beginning included."""
+def _joined(growing: list[Growing]) -> Iterator[tuple[Growing, str]]:
+    """Give what follows each other of one part together: its first event, and all later text."""
     for _, group in itertools.groupby(growing, _target):
         first, *more = group
-        text = clean_text(
-            "".join([delta.text for delta in more if not isinstance(delta, ev.PartAdded)])
-        )
-        if not isinstance(first, ev.PartAdded):
-            yield replace(first, text=clean_text(first.text + text))
-        elif not text:
-            yield first
-        else:
-            yield ev.PartAdded(message=first.message, part=_grown(first.part, text))
+        yield first, "".join([delta.text for delta in more if not isinstance(delta, ev.PartAdded)])
 
 
 def _target(event: Growing) -> str:
     if isinstance(event, ev.PartAdded):
         return event.part.id
     return event.part if isinstance(event, ev.TextDelta) else event.call
-
-
-def _grown(part: Part, text: str) -> Part:
-    if isinstance(part, _WRITTEN):
-        return altered(part, text=part.text + text)
-    return altered(part, raw=part.raw + text) if isinstance(part, ToolCall) else part

@@ -369,6 +369,7 @@ def _change_status(conversation: Conversation, event: ev.StatusChanged) -> Conve
     return altered(conversation, status=event.status)
 
 
+_OPEN = frozenset({dict, list})
 _JSON_FIELDS = ("args", "proposed", "value", "display", "drawn", "sealed", "data")
 _HELD = {
     kind: tuple(field.name for field in fields(kind) if field.name in _JSON_FIELDS)
@@ -378,9 +379,11 @@ _HELD = {
 
 def _frozen(part: Part) -> Part:
     """Let nobody change in place what the page shows."""
-    held = [(name, getattr(part, name)) for name in _HELD[type(part)]]
-    changed = {name: freeze(value) for name, value in held if type(value) in (dict, list)}
-    return altered(part, **changed) if changed else part
+    held = part.__dict__
+    open_ones = [name for name in _HELD[type(part)] if type(held[name]) in _OPEN]
+    if not open_ones:
+        return part
+    return altered(part, **{name: freeze(held[name]) for name in open_ones})
 
 
 def _is_open(message: Message) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass, replace
+import pickle
+from dataclasses import MISSING, Field, FrozenInstanceError, fields, is_dataclass, replace
 from typing import Any
 
 import pytest
@@ -18,6 +19,40 @@ FROZEN = [
     for kind in vars(messages).values()
     if is_dataclass(kind) and kind.__module__ == messages.__name__
 ]
+
+
+@pytest.mark.parametrize("kind", [*FROZEN, *ev.EVENT_TYPES], ids=lambda kind: kind.__name__)
+def test_a_value_is_made_as_a_frozen_dataclass_is(kind: Any):
+    given = {field.name: f"the {field.name}" for field in fields(kind)}
+    required = {field.name: given[field.name] for field in fields(kind) if _is_required(field)}
+    value = kind(**required)
+    for field in fields(kind):
+        expected = required.get(field.name, field.default)
+        assert getattr(value, field.name) == expected
+    assert kind(**given) == kind(**given) != value or given == required
+    assert pickle.loads(pickle.dumps(kind(**given))) == kind(**given)
+    for name in given:
+        with pytest.raises(FrozenInstanceError, match=repr(name)):
+            setattr(value, name, "another")
+
+
+@pytest.mark.parametrize("kind", [*FROZEN, *ev.EVENT_TYPES], ids=lambda kind: kind.__name__)
+def test_what_is_missing_or_unknown_is_named_also_where_both_are(kind: Any):
+    given = {field.name: "" for field in fields(kind)}
+    with pytest.raises(TypeError, match="'colour'"):
+        kind(**given, colour="red")
+    with pytest.raises(TypeError, match="positional"):
+        kind("red", **given)
+    for field in filter(_is_required, fields(kind)):
+        left = {name: each for name, each in given.items() if name != field.name}
+        with pytest.raises(TypeError, match=repr(field.name)):
+            kind(**left)
+        with pytest.raises(TypeError, match="'colour'"):
+            kind(**left, colour="red")
+
+
+def _is_required(field: Field[Any]) -> bool:
+    return field.default is MISSING
 
 
 @pytest.mark.parametrize("kind", FROZEN, ids=lambda kind: kind.__name__)

@@ -11,7 +11,7 @@ from nbtools.display.mime import PICTURE, finish, is_bundle, pictures_in, togeth
 from nbtools.display.pages import show_frame, show_records
 from nbtools.display.pictures import draw_png, figure_of
 from nbtools.display.routing import Collected, capture, shell
-from nbtools.display.text import raised, safe_repr
+from nbtools.display.text import cut, raised, safe_repr
 from nbtools.messages import Json
 from nbtools.plain import plain
 from nbtools.sight import picture_type
@@ -47,6 +47,8 @@ def bundle(value: object, *, limit: int = 65_536) -> dict[str, Json]:
     Returns:
         MIME types and data, as JSON; text/plain is always there.
     """
+    if type(value) is str:
+        return {"text/plain": cut(value, limit)}
     try:
         if items := items_of(value):
             return dict(together([bundle(item, limit=limit) for item in items]) or {})

@@ -44,7 +44,7 @@ def tell(
         Valid text.
     """
     try:
-        frame = frame_of(value)
+        frame = None if type(value) is str else frame_of(value)
         told = _told(value, limit) if frame is None else tell_frame(frame, rows, columns)
     except Exception as error:  # noqa: BLE001 - the value's own code raised
         told = f"A {type(value).__name__} that cannot be told: it {raised(error)}"

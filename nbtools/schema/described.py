@@ -67,9 +67,7 @@ class Described:
             if name not in self._stays and not is_plain(each.hint)
         }
         """Parameters whose types may read what they wrote in another way: outside names."""
-        self._outside = {
-            name: str(self._model.model_fields[name].alias) for name in self._shown
-        }
+        self._outside = {name: str(self._model.model_fields[name].alias) for name in self._shown}
         self._plain = not self._stays and not self._uncertain
         """Whether what JSON writes is what the function takes."""
         self._silent = {name for name in self._shown if self._is_silent(name)}
