@@ -38,8 +38,9 @@ CONTENT = ("proposed", "args", "raw", "reason", "told", "error")
 
 MOVES = (
     ev.CallWaiting, ev.CallStarted, ev.CallEnded, ev.MessageAdded, ev.MessageEnded, ev.JobChanged,
+    ev.MessagesRemoved,
 )  # fmt: skip
-"""The events with which calls move on; one that works in the background, with its job."""
+"""The events with which calls move on, one that works in the background with its job, or go."""
 
 _OF_ONE = (ev.CallWaiting, ev.CallStarted, ev.CallEnded)
 
@@ -82,6 +83,8 @@ class Audit:
 
     def note(self, event: ev.Event, conversation: Conversation) -> None:
         """Write down where the calls stand that an event is about."""
+        if isinstance(event, ev.MessagesRemoved):
+            self._let_go(conversation)
         for message, call in _concerned(event, conversation):
             entry, job = self._entries.get(call.id), _job_of(message, call)
             if entry is None or entry.standing != _standing(call, job):
@@ -107,6 +110,13 @@ class Audit:
         except Exception as error:  # noqa: BLE001 - a full disk, a folder that is gone
             self._problems[call] = f"The audit could not be written. {explain(error)}"
             _log.error("The audit of %s could not be written.", call, exc_info=error)
+
+    def _let_go(self, conversation: Conversation) -> None:
+        """Hold nothing of what calls showed that the chat does not show any more."""
+        held = {call.id for message in conversation.messages for call in calls_of(message)}
+        for call, entry in self._entries.items():
+            if call not in held:
+                entry.let_go()
 
     def _redacted(self, row: Row) -> Row:
         if self._redact is None:
@@ -224,10 +234,6 @@ class _Entry:
         self.standing = _standing(call, job)
         self._job = job and altered(job, value=None, display=None, output="")
         self._call: ToolCall | None = call
-        if (
-            call.state in FINAL
-        ):  # a chat that is cleared lets go of what it showed, and so does this
-            self._call = altered(call, value=None, display=None, drawn=None, output="")
         self._message, self._model, self._chat = message.id, message.model, chat
         self._row: Row = {}
         self.asked: float | None = before.asked if before is not None else None
@@ -241,6 +247,11 @@ class _Entry:
     def row(self) -> Row:
         """Write down what is known of the call."""
         return self._row if self._call is None else self._written(self._call)
+
+    def let_go(self) -> None:
+        """Keep of the call what the row has, and nothing that it showed."""
+        if self._call is not None:
+            self._call = altered(self._call, value=None, display=None, drawn=None, output="")
 
     def redact(self, redacted: Callable[[Row], Row]) -> None:
         """Keep what a redaction makes of the row, and nothing else."""

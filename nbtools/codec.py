@@ -37,8 +37,9 @@ def encode(value: Any, *, saved: bool = False) -> Any:
     if plan is None:
         return _encode_plain(value, saved)
     fields = {}
+    held = getattr(value, "__dict__", None)
     for name, default in plan:
-        field = getattr(value, name)
+        field = getattr(value, name) if held is None else held[name]
         if field is not default and (field != default or default is _MISSING):
             fields[name] = field if type(field) in _ATOMS else encode(field, saved=saved)
     return fields

@@ -74,9 +74,9 @@ def write_part(part: Part, outsource: Outsource) -> Any:
         return {**written, "display": outsource(part.display)} if part.display else written
     if not isinstance(part, ToolCall):
         return encode(part)
-    raw = part.raw if part.state == "streaming" or part.args is None else ""
-    args = None if part.state == "streaming" else part.args  # the page parses `raw` itself
-    written = encode(altered(part, raw=raw, args=args, pictures=_described(part)))
+    written = encode(altered(part, pictures=_described(part)) if part.pictures else part)
+    # While they stream, the page parses `raw` itself.
+    written.pop("args" if part.state == "streaming" or part.args is None else "raw", None)
     if part.preview is not None:
         written["preview"]["display"] = outsource(part.preview.display)
     for face in ("display", "drawn"):

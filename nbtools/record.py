@@ -18,6 +18,7 @@ from nbtools import events as ev
 from nbtools.altered import altered
 from nbtools.executors import Engine, abandoned
 from nbtools.failure import explain
+from nbtools.frozen import freeze
 from nbtools.jsontext import clean_text
 from nbtools.messages import Conversation, Json, Message, Notice, Reasoning, Text, ToolCall
 from nbtools.partial import PartialJson
@@ -138,7 +139,7 @@ class Record:
         part = first.part
         if isinstance(part, ToolCall):
             raw = part.raw + clean_text(text)
-            args = self._read(part.id, raw) if raw else part.args
+            args = freeze(self._read(part.id, raw)) if raw else part.args
             return ev.PartAdded(message=first.message, part=altered(part, raw=raw, args=args))
         if not text or not isinstance(part, Text | Reasoning):
             return first

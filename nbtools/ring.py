@@ -107,11 +107,7 @@ class Ring(Record):
     def _advance_soon(self) -> None:
         """Advance once for all that ends in the same turn of the loop."""
         if self._advance_handle is None:
-            self._advance_handle = self.engine.loop.call_soon(self._advance_now)
-
-    def _advance_now(self) -> None:
-        if self._advance_handle is not None:
-            self.advance()
+            self._advance_handle = self.engine.loop.call_soon(self.advance)
 
     def _allowed_steps(self) -> tuple[Step, ...]:
         return self._pace.allowed(self._next_steps(), self.conversation)
@@ -245,8 +241,10 @@ class Ring(Record):
             self._report(step, error)
         if self._tasks:
             self._advance_soon()
-        else:
-            self.advance()
+            return
+        if self._advance_handle is not None:
+            self._advance_handle.cancel()
+        self.advance()
 
     def _report(self, step: Step, error: BaseException) -> None:
         """Show a fault of nbtools itself, and go on: nothing the person had is lost."""

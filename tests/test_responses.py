@@ -436,7 +436,7 @@ def test_a_thought_goes_back_directly_before_its_calls_exactly_as_it_came():
     """W-12: the second request; parallel calls after one thought."""
     assert input_of(replied(Decoder(), THINKING)) == [
         thought("rs-1", "Need the tide."),
-        function_call("call-1", '{"port": "Aro"}'),
+        function_call("call-1", '{"port":"Aro"}'),
         function_call("call-2", "{}"),
         {"type": "function_call_output", "call_id": "call-1", "output": "low"},
         {"type": "function_call_output", "call_id": "call-2", "output": "low"},

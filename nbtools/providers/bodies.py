@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from nbtools.errors import StreamError
@@ -58,7 +58,13 @@ def written(body: dict[str, Json]) -> bytes:
     try:
         return to_json(body)
     except ValueError:  # half a surrogate pair, something too deep, or no JSON at all
-        return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+        text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+        return text.encode("utf-8", "replace")
+
+
+def written_text(args: Mapping[str, Json]) -> str:
+    """Write the arguments of a call as the text that a wire wants; see `written`."""
+    return written(dict(args)).decode()
 
 
 def _lenient(data: bytes) -> Any:

@@ -6,11 +6,11 @@ that says whose they are. What the user says next joins that message.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from nbtools.facts import facts
 from nbtools.messages import File, Json, Message, Picture, Request, Text, ToolCall, ToolSpec
+from nbtools.providers.bodies import written_text
 from nbtools.providers.naming import model_calls
 from nbtools.providers.openai_thoughts import returned, returned_beside
 from nbtools.providers.texts import address, introduce, join_texts, written
@@ -19,8 +19,6 @@ from nbtools.schema.strict import strict_schema
 
 _NOTHING = "(no output)"
 _WRITTEN = "chat completions"
-# Made once: `json.dumps` makes an encoder for every call with options.
-_write = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def encode_request(
@@ -116,7 +114,7 @@ def _assistant(
 
 
 def _call(call: ToolCall, names: Mapping[str, str]) -> Json:
-    function = {"name": names[call.tool], "arguments": _write(call.args or {})}
+    function = {"name": names[call.tool], "arguments": written_text(call.args or {})}
     return {"id": call.id, "type": "function", "function": function}
 
 

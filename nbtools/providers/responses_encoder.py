@@ -6,7 +6,6 @@ and texts whose reasoning stays behind go without the ids that would tie them to
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -22,6 +21,7 @@ from nbtools.messages import (
     ToolCall,
     ToolSpec,
 )
+from nbtools.providers.bodies import written_text
 from nbtools.providers.naming import model_calls
 from nbtools.providers.responses_items import WIRE
 from nbtools.providers.sealing import sealed_by
@@ -161,5 +161,5 @@ def _call(call: ToolCall, names: Mapping[str, str], kept: Mapping[str, Any], *, 
     item |= {"call_id": call.id, "name": names[call.tool]}
     if item.get("type") == "custom_tool_call":
         return {**item, "input": call.raw}
-    arguments = json.dumps(dict(call.args or {}), ensure_ascii=False)
+    arguments = written_text(call.args or {})
     return {**item, "type": "function_call", "arguments": arguments}
