@@ -87,8 +87,12 @@ class Audit:
             self._let_go(conversation)
         for message, call in _concerned(event, conversation):
             entry, job = self._entries.get(call.id), _job_of(message, call)
-            if entry is None or entry.standing != _standing(call, job):
-                self._keep(call.id, _Entry(call, message, self._chat, entry, job))
+            if entry is None:
+                entry = self._entries[call.id] = _Entry(self._chat)
+            standing = _standing(call, job)
+            if standing != entry.standing:
+                entry.take(call, message, job, standing)
+                self._keep(call.id, entry)
 
     def problem(self, call_id: str) -> str:
         """Say why the last line of a call could not be written; "" if it was."""
@@ -99,7 +103,6 @@ class Audit:
         return [with_spans(entry.row()) for entry in self._entries.values()]
 
     def _keep(self, call: str, entry: _Entry) -> None:
-        self._entries[call] = entry
         if self._redact is not None:
             entry.redact(self._redacted)
         if self._path is None:
@@ -217,30 +220,41 @@ class _Entry:
     """Where one call stands and since when; its row is written when somebody wants it.
 
     Args:
-        call: The call as it stands.
-        message: Its message.
         chat: The id of the chat.
-        before: What was known of the call so far.
-        job: Its work, where that goes on in the background.
     """
 
     __slots__ = (
         "_call", "_chat", "_job", "_message", "_model", "_row", "asked", "decided", "standing",
     )  # fmt: skip
 
-    def __init__(
-        self, call: ToolCall, message: Message, chat: str, before: _Entry | None, job: Job | None
-    ) -> None:
-        self.standing = _standing(call, job)
-        self._job = job and altered(job, value=None, display=None, output="")
-        self._call: ToolCall | None = call
-        self._message, self._model, self._chat = message.id, message.model, chat
+    def __init__(self, chat: str) -> None:
+        self.standing: tuple[object, ...] = ()
+        self.asked: float | None = None
+        self.decided: float | None = None
+        self._chat = chat
+        self._call: ToolCall | None = None
+        self._job: Job | None = None
+        self._message = self._model = ""
         self._row: Row = {}
-        self.asked: float | None = before.asked if before is not None else None
-        self.decided: float | None = before.decided if before is not None else None
-        if call.waiting == "approval" and self.asked is None:
+
+    def take(
+        self, call: ToolCall, message: Message, job: Job | None, standing: tuple[object, ...]
+    ) -> None:
+        """Take note of where the call stands now.
+
+        Args:
+            call: The call.
+            message: Its message.
+            job: Its work, where that goes on in the background.
+            standing: What tells this from where it stood before.
+        """
+        self.standing = standing
+        self._call, self._row = call, {}
+        self._job = job and altered(job, value=None, display=None, output="")
+        self._message, self._model = message.id, message.model
+        if self.asked is None and call.waiting == "approval":
             self.asked = time.time()
-        if call.decision is not None and self.decided is None:
+        if self.decided is None and call.decision is not None:
             now = time.time()
             self.decided = min(now, call.started or now)
 

@@ -31,10 +31,10 @@ class Expiry:
 
     def note(self, event: ev.Event, _: Conversation) -> None:
         """Take note that a call began or ceased to wait."""
-        if isinstance(event, ev.CallWaiting) and event.waiting == "approval":
+        if type(event) is ev.CallWaiting and event.waiting == "approval":
             if event.expires is not None:  # a call that waits on keeps the time that it had
                 self._watch(event.call, event.expires)
-        elif isinstance(event, MOVES):
+        elif self._handles and isinstance(event, MOVES):
             self._forget(event.call)
 
     def take_up(self, conversation: Conversation) -> None:

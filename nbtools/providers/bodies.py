@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from nbtools.errors import StreamError
+from nbtools.facts import KEPT
+from nbtools.frozen import FrozenDict
 from nbtools.messages import Json
 from nbtools.providers.failures import looks_like_html
 from nbtools.providers.refusals import ADDRESS_HINT
@@ -41,11 +43,12 @@ def parse(loads: Callable[[bytes], Any], data: bytes) -> Any:
         return _lenient(data)
 
 
-def written(body: dict[str, Json]) -> bytes:
+def written(body: Mapping[str, Json]) -> bytes:
     """Write the JSON body of a request.
 
     Args:
-        body: JSON; half a surrogate pair in its texts becomes "?".
+        body: JSON; half a surrogate pair in its texts becomes "?". What stands frozen in the field
+            `messages` is written once, however many requests hold it.
 
     Returns:
         The JSON text in UTF-8.
@@ -53,6 +56,25 @@ def written(body: dict[str, Json]) -> bytes:
     Raises:
         TypeError: Something is no JSON.
     """
+    messages = body.get("messages")
+    if type(messages) is not list or FrozenDict not in map(type, messages):
+        return _written(body)
+    rest = {name: value for name, value in body.items() if name != "messages"}
+    before = _written(rest)[:-1] + b"," if rest else b"{"
+    return before + b'"messages":[' + b",".join(map(_written_once, messages)) + b"]}"
+
+
+def _written_once(message: Json) -> bytes:
+    if type(message) is not FrozenDict:
+        return _written(message)
+    held = message.__dict__
+    text: bytes | None = held.get(KEPT)
+    if text is None:
+        text = held[KEPT] = _written(message)
+    return text
+
+
+def _written(body: Json) -> bytes:
     from pydantic_core import to_json  # noqa: PLC0415 - as above
 
     try:
@@ -64,7 +86,7 @@ def written(body: dict[str, Json]) -> bytes:
 
 def written_text(args: Mapping[str, Json]) -> str:
     """Write the arguments of a call as the text that a wire wants; see `written`."""
-    return written(dict(args)).decode()
+    return _written(dict(args)).decode()
 
 
 def _lenient(data: bytes) -> Any:

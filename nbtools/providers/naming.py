@@ -6,9 +6,11 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
+from nbtools.facts import facts
 from nbtools.messages import Message, Request, ToolCall
 
 _LONGEST = 64
+_CALLS = "model calls"
 _FOREIGN = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -77,9 +79,14 @@ def wire_ids(request: Request) -> dict[str, str]:
     return ids
 
 
-def model_calls(message: Message) -> list[ToolCall]:
+def model_calls(message: Message) -> tuple[ToolCall, ...]:
     """Give the calls of a message that the model made; a provider's own have no result of ours."""
-    return [p for p in message.parts if type(p) is ToolCall and p.origin != "provider"]
+    held = facts(message).more
+    calls: tuple[ToolCall, ...] | None = held.get(_CALLS)
+    if calls is None:
+        own = [call for call in facts(message).calls if call.origin != "provider"]
+        calls = held[_CALLS] = tuple(own)
+    return calls
 
 
 def _allowed(name: str, *, letter_first: bool = False) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from nbtools.facts import facts
+from nbtools.frozen import freeze
 from nbtools.messages import File, Json, Message, Picture, Request, Text, ToolCall, ToolSpec
 from nbtools.providers.bodies import written_text
 from nbtools.providers.naming import model_calls
@@ -94,7 +95,8 @@ def _reply(message: Message, names: Mapping[str, str]) -> tuple[list[Json], list
     if known is None or known[0] != names:
         calls = model_calls(message)
         pictures = list(_pictures(calls, names))
-        known = held[_WRITTEN] = (names, list(_assistant(message, calls, names)), pictures)
+        reply = [freeze(each) for each in _assistant(message, calls, names)]
+        known = held[_WRITTEN] = (names, reply, pictures)
     return known[1], known[2]
 
 

@@ -13,9 +13,11 @@ from dataclasses import replace
 from typing import Any
 
 from nbtools.events import ModelCall, ModelEvent, ModelPart, ModelReasoning, ModelText
+from nbtools.facts import facts
 from nbtools.messages import File, Message, Part, Reasoning, ToolCall
 
 _SEALABLE = frozenset({ModelText, ModelReasoning, ModelCall, ModelPart})
+_SEALED = "sealed parts"
 
 
 def origin_of(host: str, model: str = "") -> str:
@@ -44,10 +46,19 @@ def without_foreign(messages: Sequence[Message], origin: str) -> Sequence[Messag
         messages: The history.
         origin: The mark of the server that is asked; "" if all of it may be sent there.
     """
-    sealed = [part for each in messages for part in each.parts if getattr(part, "sealed", None)]
+    sealed = [part for each in messages for part in _sealed_parts(each)]
     if not origin or not any(_is_foreign(part, origin) for part in sealed):
         return messages
     return [replace(each, parts=tuple(_opened(p, origin) for p in each.parts)) for each in messages]
+
+
+def _sealed_parts(message: Message) -> tuple[Part, ...]:
+    held = facts(message).more
+    parts: tuple[Part, ...] | None = held.get(_SEALED)
+    if parts is None:
+        parts = tuple([part for part in message.parts if getattr(part, "sealed", None)])
+        held[_SEALED] = parts
+    return parts
 
 
 def sealed_by(part: Part, wire: str, origin: str = "") -> Mapping[str, Any]:

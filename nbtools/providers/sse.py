@@ -69,8 +69,9 @@ class EventReader:
     def _normalise(self, chunk: bytes) -> bytes:
         """Make every line end a LF, and drop the byte order mark of the body."""
         if self._fresh:
-            chunk = bytes(self._buffer) + chunk
-            self._buffer.clear()
+            if self._buffer:
+                chunk = bytes(self._buffer) + chunk
+                self._buffer.clear()
             if len(chunk) < len(_BOM) and _BOM.startswith(chunk):
                 self._buffer += chunk
                 return b""
@@ -81,17 +82,18 @@ class EventReader:
             self._return = False
         if chunk.endswith(b"\r"):
             self._return = True
+        if b"\r" not in chunk:
+            return chunk
         return chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
 
 def _data_of_all(events: bytes) -> list[bytes]:
-    found = []
-    for event in events.split(b"\n\n"):
-        if event.startswith(b"data: {") and b"\n" not in event:
-            found.append(event[6:])
-        elif (data := _data_of(event)).strip():
-            found.append(data)
-    return found
+    lines = events.split(b"\n")
+    every = [line[6:] for line in lines[::2] if line.startswith(b"data: ")]
+    if len(lines) == 2 * len(every) - 1 and not any(lines[1::2]) and all(map(bytes.strip, every)):
+        return every  # as most servers write: each event is one line of data
+    found = map(_data_of, events.split(b"\n\n"))
+    return [data for data in found if data.strip()]
 
 
 def _data_of(event: bytes) -> bytes:

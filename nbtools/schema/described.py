@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import typing
 from collections.abc import Callable, Iterable, Mapping
@@ -102,11 +101,8 @@ class Described:
             InvalidArguments: They do not fit.
         """
         read = self._read(args)
-        return {
-            each.name: getattr(read, name)
-            for name, each in self._shown.items()
-            if name in read.model_fields_set
-        }
+        given, held = read.model_fields_set, read.__dict__
+        return {each.name: held[name] for name, each in self._shown.items() if name in given}
 
     def _written_back(self, read: BaseModel) -> dict[str, Json]:
         unset = self._silent - read.model_fields_set
@@ -146,15 +142,15 @@ class Described:
         return effective
 
     def _read(self, args: Mapping[str, Json]) -> BaseModel:
-        from pydantic import ValidationError  # noqa: PLC0415 - loaded with the first tool
-
+        if self._plain and _is_flat(args.values()):
+            try:
+                return self._model.model_validate(dict(args))
+            except self._invalid:
+                pass  # what is wrong is told in the words of JSON
         try:
-            if self._plain and _is_flat(args.values()):
-                with contextlib.suppress(ValidationError):  # what is wrong is told in JSON's words
-                    return self._model.model_validate(dict(args))
             # As JSON text, so that a tuple, a set or a date is read as JSON writes it.
             return self._model.model_validate_json(dumps(dict(args)))
-        except ValidationError as problem:
+        except self._invalid as problem:
             raise self._misfit(problem).error() from None
         except Exception as problem:
             raise self._unreadable(problem) from problem
@@ -177,10 +173,11 @@ class Described:
         return misfit
 
     def _build(self, docs: Mapping[str, str], names: Mapping[str, Any]) -> type[BaseModel]:
-        from pydantic import ConfigDict, create_model  # noqa: PLC0415 - when a tool is made
+        from pydantic import ConfigDict, ValidationError, create_model  # noqa: PLC0415 - with a tool
 
         from nbtools.schema.fields import describe_field  # noqa: PLC0415 - imports pydantic
 
+        self._invalid = ValidationError
         config = ConfigDict(
             extra="forbid",
             ser_json_inf_nan="strings",
