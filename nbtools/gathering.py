@@ -48,6 +48,8 @@ class Gathering:
             ToolsetError: Tools could not be had, or do not go together.
         """
         toolsets = _toolsets(offered)
+        if not toolsets:
+            return None
         await asyncio.gather(*(_load(each, say) for each in toolsets))
         if not self.is_due(offered):
             return None

@@ -43,9 +43,30 @@ def dumps(value: Json) -> str:
     return clean_text(_compact(value))
 
 
+def json_text(value: Json) -> bytes:
+    """Write plain JSON as quickly as can be.
+
+    Args:
+        value: JSON; half a surrogate pair in its texts becomes "?".
+
+    Returns:
+        The JSON text in UTF-8, without spaces.
+
+    Raises:
+        TypeError: Something is no JSON.
+    """
+    # Three times as fast as json; pydantic is there anyway, but not to be imported at the start.
+    from pydantic_core import to_json  # noqa: PLC0415
+
+    try:
+        return to_json(value)
+    except ValueError:  # half a surrogate pair, something too deep, or no JSON at all
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return text.encode("utf-8", "replace")
+
+
 # Made once: `json.dumps` makes an encoder for every call with options.
 _compact = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
-_sorted = json.JSONEncoder(sort_keys=True, allow_nan=False, default=dict).encode
 
 
 def digest(tool: str, args: Mapping[str, Json]) -> str:
@@ -58,4 +79,11 @@ def digest(tool: str, args: Mapping[str, Json]) -> str:
     Returns:
         16 hexadecimal characters; the order of keys does not matter.
     """
-    return hashlib.sha256(_sorted([tool, args]).encode()).hexdigest()[:16]
+    text = json_text([tool, _in_order(args)])
+    return hashlib.sha256(text).hexdigest()[:16]
+
+
+def _in_order(value: Json) -> Json:
+    if isinstance(value, Mapping):
+        return {key: _in_order(value[key]) for key in sorted(value)}
+    return [_in_order(item) for item in value] if isinstance(value, list | tuple) else value

@@ -11,7 +11,7 @@ import asyncio
 import functools
 import logging
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -219,22 +219,29 @@ class Ring(Record):
     def _start(self, step: Step) -> None:
         self._save()
         self._pace = self._pace.after(step)
-        work = self._carried(step)
-        self._tasks[step] = self.engine.loop.create_task(work, name=_NAMES[type(step)])
+        own: list[asyncio.Task[None]] = []
+        task = self.engine.loop.create_task(self._carried(step, own), name=_NAMES[type(step)])
+        own.append(task)
+        self._tasks[step] = task
 
-    async def _carried(self, step: Step) -> None:
-        """Carry out a step, and go on from what came of it."""
+    async def _carried(self, step: Step, own: Sequence[asyncio.Task[None]]) -> None:
+        """Carry out a step, and go on from what came of it.
+
+        Args:
+            step: The step.
+            own: The task in which it is carried out.
+        """
         try:
             await self._work(step)
         except BaseException as error:
-            self._finished(step, error)
+            self._finished(step, own[0], error)
             if not isinstance(error, Exception):
                 raise
         else:
-            self._finished(step, None)
+            self._finished(step, own[0], None)
 
-    def _finished(self, step: Step, error: BaseException | None) -> None:
-        if self._tasks.get(step) is not asyncio.current_task():
+    def _finished(self, step: Step, task: asyncio.Task[None], error: BaseException | None) -> None:
+        if self._tasks.get(step) is not task:
             return  # whoever dropped it has gone on
         del self._tasks[step]
         if error is not None:

@@ -72,8 +72,10 @@ def current_sink() -> Sink | None:
 
 def shell() -> Any:
     """Return IPython's shell, or None outside of it."""
-    ipython = sys.modules.get("IPython")
-    return ipython.get_ipython() if ipython is not None else None
+    module = sys.modules.get("IPython.core.interactiveshell")
+    if module is None or not module.InteractiveShell.initialized():
+        return None
+    return module.InteractiveShell.instance()
 
 
 def user_names() -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 from nbtools.errors import StreamError
 from nbtools.facts import KEPT
 from nbtools.frozen import FrozenDict
+from nbtools.jsontext import json_text
 from nbtools.messages import Json
 from nbtools.providers.failures import looks_like_html
 from nbtools.providers.refusals import ADDRESS_HINT
@@ -58,35 +59,25 @@ def written(body: Mapping[str, Json]) -> bytes:
     """
     messages = body.get("messages")
     if type(messages) is not list or FrozenDict not in map(type, messages):
-        return _written(body)
+        return json_text(body)
     rest = {name: value for name, value in body.items() if name != "messages"}
-    before = _written(rest)[:-1] + b"," if rest else b"{"
+    before = json_text(rest)[:-1] + b"," if rest else b"{"
     return before + b'"messages":[' + b",".join(map(_written_once, messages)) + b"]}"
 
 
 def _written_once(message: Json) -> bytes:
     if type(message) is not FrozenDict:
-        return _written(message)
+        return json_text(message)
     held = message.__dict__
     text: bytes | None = held.get(KEPT)
     if text is None:
-        text = held[KEPT] = _written(message)
+        text = held[KEPT] = json_text(message)
     return text
-
-
-def _written(body: Json) -> bytes:
-    from pydantic_core import to_json  # noqa: PLC0415 - as above
-
-    try:
-        return to_json(body)
-    except ValueError:  # half a surrogate pair, something too deep, or no JSON at all
-        text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-        return text.encode("utf-8", "replace")
 
 
 def written_text(args: Mapping[str, Json]) -> str:
     """Write the arguments of a call as the text that a wire wants; see `written`."""
-    return _written(dict(args)).decode()
+    return json_text(dict(args)).decode()
 
 
 def _lenient(data: bytes) -> Any:
