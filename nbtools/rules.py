@@ -198,7 +198,9 @@ def _like(value: Json, form: Json) -> bool | None:
 
 def _fits(text: str, form: str) -> bool:
     """Say whether a text is of a form; brackets mean themselves, unlike in the names of files."""
-    return text == form or fnmatchcase(text, form.replace("[", "[[]"))
+    if "*" not in form and "?" not in form:
+        return text == form
+    return fnmatchcase(text, form.replace("[", "[[]"))
 
 
 _TESTS: Mapping[str, Callable[[Json, Json], bool | None]] = {

@@ -20,7 +20,6 @@ from nbtools.providers.secrecy import quietly
 if TYPE_CHECKING:
     import httpx
 
-_WRITE = 60.0
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 """The variables that name other certificates, as httpx reads them."""
 
@@ -144,7 +143,8 @@ class _Own:
     def __init__(self, connect: float, proxy: str | None, *, direct: bool) -> None:
         import httpx  # noqa: PLC0415 - a third of the time of `import nbtools`
 
-        timeout = httpx.Timeout(None, connect=connect, write=_WRITE)
+        # How long a request and its answer may take is watched over by who asks.
+        timeout = httpx.Timeout(None, connect=connect)
         named = () if direct else map(os.environ.get, _CERTIFICATES)
         self.client = httpx.AsyncClient(
             timeout=timeout, proxy=proxy, trust_env=not direct, verify=_trust(*named)

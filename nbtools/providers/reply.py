@@ -18,6 +18,8 @@ from nbtools.providers.connections import Timeouts, connection_error, silence_er
 
 _GRACE = 1.0
 """Seconds in all for the end of the body after that of the reply, so that the connection is kept."""
+_LOOK = 1.0
+"""Seconds after which a silence is looked at, at the latest; a longer limit needs no other timer."""
 _AHEAD = 262_144
 """Bytes that are read before somebody takes them."""
 
@@ -155,9 +157,10 @@ class _Body:
         self._loop = asyncio.get_running_loop()
         self._since = self._loop.time()
         self._waiter: asyncio.Future[bool] | None = None
-        self._timer = self._loop.call_later(limit, self._look)
+        self._over = False
+        self._due = self._since + min(limit, _LOOK)
+        self._timer = self._loop.call_at(self._due, self._look)
         self._task = self._loop.create_task(self._read(response))
-        self._task.add_done_callback(self._wake)
 
     def take(self) -> bytes:
         """Give what has arrived since the last time."""
@@ -180,7 +183,7 @@ class _Body:
         """
         if anew:
             self._since = self._loop.time()
-        while not self._pieces and not self._task.done():
+        while not self._pieces and not self._over:
             waiter = self._waiter = self._loop.create_future()
             if not await waiter:
                 return None
@@ -189,8 +192,9 @@ class _Body:
     def change(self, limit: float) -> None:
         """Set another limit, in seconds, for the waits from now on."""
         self.limit = limit
-        self._timer.cancel()
-        self._timer = self._loop.call_later(limit, self._look)
+        if self._loop.time() + limit < self._due:
+            self._timer.cancel()
+            self._look_again(limit)
 
     async def stop(self) -> None:
         """End the reading and the watch."""
@@ -214,8 +218,10 @@ class _Body:
                     await self._taken.wait()
         except BaseException as error:  # noqa: BLE001 - it is raised where the pieces are taken
             self.error = error
+        self._over = True
+        self._wake()
 
-    def _wake(self, _: object = None, *, heard: bool = True) -> None:
+    def _wake(self, *, heard: bool = True) -> None:
         waiter, self._waiter = self._waiter, None
         if waiter is not None and not waiter.done():
             waiter.set_result(heard)
@@ -224,6 +230,10 @@ class _Body:
         waits = self._waiter is not None
         left = self._since + self.limit - self._loop.time() if waits else self.limit
         if left > 0:
-            self._timer = self._loop.call_later(left, self._look)
+            self._look_again(left)
         else:
             self._wake(heard=False)
+
+    def _look_again(self, seconds: float) -> None:
+        self._due = self._loop.time() + min(seconds, _LOOK)
+        self._timer = self._loop.call_at(self._due, self._look)
