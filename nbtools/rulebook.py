@@ -282,7 +282,7 @@ class Rules(Sequence[Rule]):
     def _all(self) -> tuple[Rule, ...]:
         now = time.time()
         known = (*self._own.rules, *NOTEBOOK.rules)
-        return tuple(rule for rule in known if rule.until is None or now < rule.until)
+        return tuple([rule for rule in known if rule.until is None or now < rule.until])
 
     def _shelf(self, scope: Scope) -> Shelf:
         return NOTEBOOK if scope == "notebook" else self._own

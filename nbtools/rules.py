@@ -93,7 +93,9 @@ def decide(
         The strictest rule that holds, the first of equals; None where none does.
     """
     holding = [rule for rule in rules if holds(rule, tool, fingerprint, args, now)]
-    return min(holding, key=lambda rule: _STRICTEST_FIRST.index(rule.decision), default=None)
+    if len(holding) < 2:
+        return holding[0] if holding else None
+    return min(holding, key=lambda rule: _STRICTEST_FIRST.index(rule.decision))
 
 
 def holds(rule: Rule, tool: str, fingerprint: str, args: Mapping[str, Json], now: float) -> bool:

@@ -48,8 +48,8 @@ def written(body: Mapping[str, Json]) -> bytes:
     """Write the JSON body of a request.
 
     Args:
-        body: JSON; half a surrogate pair in its texts becomes "?". What stands frozen in the field
-            `messages` is written once, however many requests hold it.
+        body: JSON; half a surrogate pair in its texts becomes "?". What stands frozen in one of its
+            lists is written once, however many requests hold it.
 
     Returns:
         The JSON text in UTF-8.
@@ -57,21 +57,27 @@ def written(body: Mapping[str, Json]) -> bytes:
     Raises:
         TypeError: Something is no JSON.
     """
-    messages = body.get("messages")
-    if type(messages) is not list or FrozenDict not in map(type, messages):
-        return json_text(body)
-    rest = {name: value for name, value in body.items() if name != "messages"}
-    before = json_text(rest)[:-1] + b"," if rest else b"{"
-    return before + b'"messages":[' + b",".join(map(_written_once, messages)) + b"]}"
+    kept = {
+        name: value
+        for name, value in body.items()
+        if type(value) is list and FrozenDict in map(type, value)
+    }
+    rest = {name: value for name, value in body.items() if name not in kept}
+    lists = [
+        json_text(name) + b":[" + b",".join(map(_written_once, value)) + b"]"
+        for name, value in kept.items()
+    ]
+    fields = [json_text(rest)[1:-1]] if rest else []
+    return b"{" + b",".join(fields + lists) + b"}"
 
 
-def _written_once(message: Json) -> bytes:
-    if type(message) is not FrozenDict:
-        return json_text(message)
-    held = message.__dict__
+def _written_once(item: Json) -> bytes:
+    if type(item) is not FrozenDict:
+        return json_text(item)
+    held = item.__dict__
     text: bytes | None = held.get(KEPT)
     if text is None:
-        text = held[KEPT] = json_text(message)
+        text = held[KEPT] = json_text(item)
     return text
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from nbtools.facts import facts
+from nbtools.facts import KEPT, facts
 from nbtools.frozen import freeze
 from nbtools.messages import File, Json, Message, Picture, Request, Text, ToolCall, ToolSpec
 from nbtools.providers.bodies import written_text
@@ -55,9 +55,18 @@ def encode_request(
 
 
 def _tool(tool: ToolSpec, names: Mapping[str, str], *, strict: bool) -> Json:
+    """Write a tool: once, for each later request has it too."""
+    key = names[tool.name], strict
+    known: tuple[tuple[str, bool], Json] | None = tool.__dict__.get(KEPT)
+    if known is None or known[0] != key:
+        known = tool.__dict__[KEPT] = (key, freeze(_described(tool, *key)))
+    return known[1]
+
+
+def _described(tool: ToolSpec, name: str, strict: bool) -> Json:
     held = strict_schema(tool.parameters) if strict else None
     function: dict[str, Json] = {
-        "name": names[tool.name],
+        "name": name,
         "description": tool.description,
         "parameters": held or flat_schema(tool.parameters),
     }

@@ -105,13 +105,19 @@ class Tool:
         self.description = self._describe() if description is None else description
         self.parameters = self._arguments.parameters
         self.fingerprint = digest(self.name, self.parameters)
+        self._spec: ToolSpec | None = None
         self.preview = preview and Foresight(preview, self.name, self._names())
         self._wrap()
 
     @property
     def spec(self) -> ToolSpec:
-        """What a model is told."""
-        return ToolSpec(name=self.name, description=self.description, parameters=self.parameters)
+        """What a model is told: the same object, as long as it is the same."""
+        known = self._spec
+        said = self.name, self.description, self.parameters
+        if known is None or (known.name, known.description, known.parameters) != said:
+            known = ToolSpec(name=said[0], description=said[1], parameters=said[2])
+            self._spec = known
+        return known
 
     @property
     def hidden(self) -> str | None:
