@@ -103,7 +103,8 @@ class Assembly:
     def _take(self, event: ModelEvent, events: list[Event]) -> None:
         match event:
             case ModelArgs():
-                events.append(ArgsDelta(call=self._calls[event.key], text=event.text))
+                text = _of(str, event.text)
+                events.append(ArgsDelta(call=self._calls[event.key], text=text))
             case ModelText() | ModelReasoning():
                 self._sealable(event, events)
             case ModelRefusal():
@@ -152,7 +153,7 @@ class Assembly:
         """Let the open part grow, or open one that has something to show."""
         kind = type(event)
         if self._open is kind and self._part:
-            events.append(TextDelta(part=self._part, text=event.text))
+            events.append(TextDelta(part=self._part, text=_of(str, event.text)))
             return
         text = self._blank + event.text if self._open is kind else event.text
         text = clean_text(text)

@@ -25,9 +25,11 @@ def freeze(value: Json) -> Json:
     if type(value) in _AS_IT_IS:
         return value
     if isinstance(value, dict):
-        return FrozenDict((key, freeze(item)) for key, item in value.items())
+        return FrozenDict(
+            {key: item if type(item) in _AS_IT_IS else freeze(item) for key, item in value.items()}
+        )
     if isinstance(value, list | tuple):
-        return FrozenList(freeze(item) for item in value)
+        return FrozenList([freeze(item) for item in value])
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

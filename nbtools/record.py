@@ -89,10 +89,9 @@ class Record:
         self._hearing.clear()
 
     def _who_hears(self, kind: type[Any]) -> tuple[Listener, ...]:
-        if kind not in self._hearing:
-            heard = tuple(listener for listener, kinds in self._listeners if kind in kinds)
-            self._hearing[kind] = heard
-        return self._hearing[kind]
+        heard = tuple(listener for listener, kinds in self._listeners if kind in kinds)
+        self._hearing[kind] = heard
+        return heard
 
     def emit(self, event: ev.Event) -> None:
         """Take in what happened; what grows waits for the next flush, all else comes after it."""
@@ -155,7 +154,8 @@ class Record:
         self.conversation = reduce(self.conversation, event)
         if type(event) is ev.MessageAdded:
             self._ids.update([part.id for part in event.message.parts])
-        for listener in self._who_hears(type(event)):
+        kind = type(event)
+        for listener in self._hearing.get(kind) or self._who_hears(kind):
             try:
                 listener(event, self.conversation)
             except Exception:  # noqa: BLE001 - it takes nothing from the others

@@ -23,8 +23,10 @@ from nbtools.events import (
     ModelText,
     ModelUsage,
 )
+from nbtools.frozen import freeze
 from nbtools.messages import File, Message, Reasoning, Request, Source, Text, ToolCall, ToolSpec
 from nbtools.messages import Usage as Used
+from nbtools.providers.bodies import written
 from nbtools.providers.openai import Decoder, OpenAI
 from nbtools.testing import decode
 from tests.servers import calls_reply, chunk, fragment, problem, sse, text_reply
@@ -735,3 +737,70 @@ def test_a_copy_of_a_call_with_other_arguments_is_sent_with_them():
         [asked, _] = OpenAI("m").encode(Request(messages=[message]))["messages"]
         written.append(asked["tool_calls"][0]["function"]["arguments"])
     assert written == ['{"a":"? ü"}'] * 2 + ['{"a":2}', "{}"]
+
+
+def a_history() -> list[Message]:
+    """A question, a reply that calls, and a question."""
+    call = ToolCall(
+        id="an id/that no vendor likes, and which is much too long for all of them",
+        tool="look",
+        state="result",
+        args={"a": "ü"},
+        told="ok",
+    )
+    asked = (Message(id="u1", role="user", parts=(Text(id="t1", text="Look."),)),)
+    reply = Message(id="m", role="assistant", finish="calls", parts=(call,))
+    again = Message(id="u2", role="user", parts=(Text(id="t2", text="And now?"),))
+    return [*asked, reply, again]
+
+
+def test_what_one_vendor_demands_of_a_history_is_not_sent_to_the_next():
+    """What is written of a reply is kept for the next request, whoever is asked then."""
+    history = a_history()
+    plain = OpenAI("m", base_url="http://localhost:1/v1").encode(Request(messages=history))
+    for model, base_url in (
+        ("deepseek-chat", "https://api.deepseek.com"),
+        ("mistral-small", "https://api.mistral.ai/v1"),
+        ("gpt-5.1", "https://api.openai.com/v1"),
+    ):
+        suited = OpenAI(model, base_url=base_url).encode(Request(messages=history))["messages"]
+        assert suited != plain["messages"]
+        fresh = OpenAI(model, base_url=base_url).encode(Request(messages=a_history()))["messages"]
+        assert suited == fresh
+        asked_again = OpenAI("m", base_url="http://localhost:1/v1").encode(
+            Request(messages=history)
+        )
+        assert asked_again["messages"] == plain["messages"]
+
+
+def test_a_kept_reply_follows_the_names_of_the_tools():
+    """A tool that is called otherwise on the wire is called so in replies that were sent before."""
+    history = a_history()
+    spec = ToolSpec(name="look", description="", parameters={"type": "object", "properties": {}})
+    other = ToolSpec(name="löok", description="", parameters={"type": "object", "properties": {}})
+    called = []
+    for tools in ([spec], [replace(other, name="l?ok"), spec], [spec]):
+        body = OpenAI("m").encode(Request(messages=history, tools=tools))
+        called.append(
+            [each["function"]["name"] for each in body["tools"]]
+            + [body["messages"][1]["tool_calls"][0]["function"]["name"]]
+        )
+    assert called == [["look", "look"], ["l_ok", "look", "look"], ["look", "look"]]
+
+
+def test_what_is_kept_of_a_request_cannot_be_changed_in_place():
+    """A provider that adds to what `encode` gave would add to all requests after this one."""
+    body = OpenAI("m", base_url="http://localhost:1/v1").encode(Request(messages=a_history()))
+    with pytest.raises(TypeError, match="change a copy"):
+        body["messages"][1]["tool_calls"][0]["id"] = "other"
+
+
+def test_the_bytes_of_a_body_are_its_json_however_much_of_it_was_written_before():
+    """Frozen items are written once; the rest, odd texts included, each time."""
+    kept = freeze({"role": "assistant", "content": "ä\ud800"})
+    for items in ([], [kept], [{"a": 1}, kept, kept], [{"a": 1.5}], [None, kept]):
+        for rest in ({}, {"model": "m\udfff", "n": [1, 2]}):
+            body = {"messages": items, **rest}
+            written_twice = written(body), written(body)
+            expected = json.loads(json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"))
+            assert [json.loads(each) for each in written_twice] == [expected, expected]

@@ -25,7 +25,7 @@ from nbtools.errors import (
     OverloadedError,
     RateLimitError,
 )
-from nbtools.events import ModelEvent, ModelFinish, ModelText
+from nbtools.events import ModelArgs, ModelCall, ModelEvent, ModelFinish, ModelText
 from nbtools.messages import File, Notice, Reasoning, Request, Text, ToolCall
 from nbtools.outcomes import sentence
 from nbtools.providers import Provider
@@ -1055,6 +1055,9 @@ async def test_whatever_a_provider_raises_is_an_error_and_the_next_message_works
     assert page.texts[-1] == "Hello."
 
 
+NO_TEXT: Any = 7
+
+
 class Unreadable:
     def __repr__(self) -> str:
         raise RuntimeError("no text")
@@ -1070,8 +1073,16 @@ class Unreadable:
         ({"text": "a"}, "{'text': 'a'}, expected"),
         (ModelText("a"), "ModelText(text='a', sealed=None), expected"),
         (Unreadable(), "a Unreadable, expected"),
+        (
+            [ModelText("a"), ModelText(NO_TEXT)],
+            "[ModelText(text='a', sealed=None), ModelText(text=7",
+        ),
+        ([ModelCall(1, "k", "a"), ModelArgs(1, NO_TEXT)], "[ModelCall(key=1, id='k', name='a'"),
     ],
-    ids=["text", "none", "number", "texts", "dict", "event", "unreadable"],
+    ids=[
+        *("text", "none", "number", "texts", "dict", "event", "unreadable"),
+        *("later-text", "later-arguments"),
+    ],
 )
 async def test_a_provider_that_yields_nonsense_is_an_error_that_names_it(given: Any, named: str):
     class Nonsense(Provider):

@@ -69,9 +69,12 @@ class Calls:
         """
         function = fragment.get("function")
         if len(fragment) == 2 and type(function) is dict and len(function) == 1:
-            call, text = self._at(fragment.get("index")), function.get("arguments")
+            index, text = fragment.get("index"), function.get("arguments")
+            call = self._by_index.get(index) if type(index) is int else None
             if call is not None and call.opened and type(text) is str:
-                _grow(call, "", text, into)
+                if text:
+                    call.pieces.append(text)
+                    into.append(ModelArgs(call, text))
                 return
         self._add_any(fragment, function, into)
 

@@ -123,10 +123,9 @@ class Decoder(BodyDecoder):
                 into.append(ModelPart(call))
 
     def _fragments(self, fragments: object, into: list[ModelEvent]) -> None:
-        for place, fragment in enumerate(fragments if type(fragments) is list else [fragments]):
+        for place, fragment in enumerate(fragments if type(fragments) is list else (fragments,)):
             if type(fragment) is dict:
-                whole = fragment if self.streamed else {**fragment, "index": place}
-                self._calls.add(whole, into)
+                self._calls.add(fragment if self.streamed else {**fragment, "index": place}, into)
 
     def _legacy(self, function: object, into: list[ModelEvent]) -> None:
         if type(function) is dict:

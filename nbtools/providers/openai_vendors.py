@@ -68,10 +68,11 @@ def _apart(messages: Sequence[Json]) -> Iterator[Json]:
 
 def _with_ids(message: Json, fits: re.Pattern[str], length: int) -> Json:
     """Replace ids that the vendor refuses, alike in calls and results and in every request."""
-    if calls := message.get("tool_calls"):
+    calls = message.get("tool_calls") or ()
+    if not all(fits.fullmatch(call["id"]) for call in calls):
         fitted = [{**call, "id": _id(call["id"], fits, length)} for call in calls]
         return {**message, "tool_calls": fitted}
-    if "tool_call_id" in message:
+    if "tool_call_id" in message and not fits.fullmatch(message["tool_call_id"]):
         return {**message, "tool_call_id": _id(message["tool_call_id"], fits, length)}
     return message
 
