@@ -42,7 +42,7 @@ MOVES = (
 )  # fmt: skip
 """The events with which calls move on, one that works in the background with its job, or go."""
 
-_OF_ONE = (ev.CallWaiting, ev.CallStarted, ev.CallEnded)
+_OF_ONE = frozenset({ev.CallWaiting, ev.CallStarted, ev.CallEnded})
 
 WITHHELD = "(withheld: the redaction failed)"
 
@@ -176,8 +176,8 @@ def _span(begin: float | None, end: float | None) -> float | None:
 
 
 def _concerned(event: ev.Event, conversation: Conversation) -> list[tuple[Message, ToolCall]]:
-    if isinstance(event, _OF_ONE):
-        return _found(conversation, event.call)
+    if type(event) in _OF_ONE:
+        return _found(conversation, event.call)  # type: ignore[union-attr]
     if isinstance(event, ev.JobChanged):
         return _found(conversation, event.job.call)
     if isinstance(event, ev.MessageAdded):
@@ -191,7 +191,7 @@ def _concerned(event: ev.Event, conversation: Conversation) -> list[tuple[Messag
 def _found(conversation: Conversation, call_id: str) -> list[tuple[Message, ToolCall]]:
     for message in reversed(conversation.messages):
         for part in message.parts:
-            if part.id == call_id and isinstance(part, ToolCall):
+            if part.id == call_id and type(part) is ToolCall:
                 return [(message, part)]
     return []
 
@@ -201,7 +201,7 @@ def _job_of(message: Message, call: ToolCall) -> Job | None:
     if call.state not in FINAL:
         return None
     for part in message.parts:
-        if isinstance(part, Job) and part.call == call.id:
+        if type(part) is Job and part.call == call.id:
             return part
     return None
 

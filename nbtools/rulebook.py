@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, TypeAlias, overload
 
 from nbtools import rules
 from nbtools.messages import Json, ToolCall
@@ -51,6 +51,10 @@ NOTEBOOK = Shelf()
 """The rules of every chat of this process."""
 
 
+_Sorted: TypeAlias = tuple[tuple[Rule, ...], tuple[Rule, ...], dict[str, tuple[Rule, ...]]]
+"""The rules of a chat and of the notebook, and which of them are about each tool."""
+
+
 class Rules(Sequence[Rule]):
     """The rules of a chat, by place and by id; the strictest one that holds decides.
 
@@ -67,6 +71,7 @@ class Rules(Sequence[Rule]):
         self._tools = tools
         self._calls = calls
         self._own = Shelf()
+        self._sorted: _Sorted = (), (), {}
         self.on_change: Callable[[], object] = lambda: None
         for shelf in (self._own, NOTEBOOK):
             shelf.tell(self)
@@ -168,7 +173,22 @@ class Rules(Sequence[Rule]):
 
     def find(self, call: ToolCall, tool: Tool) -> Rule | None:
         """Return the rule that would decide about a call."""
-        return rules.decide(self, tool.name, tool.fingerprint, call.args or {}, time.time())
+        about = self._about(tool.name)
+        if not about:
+            return None
+        return rules.decide(about, tool.name, tool.fingerprint, call.args or {}, time.time())
+
+    def _about(self, tool: str) -> tuple[Rule, ...]:
+        """Return the rules whose pattern fits a tool: looked up once, until there are others."""
+        known = self._own.rules, NOTEBOOK.rules
+        if self._sorted[0] is not known[0] or self._sorted[1] is not known[1]:
+            self._sorted = *known, {}
+        found = self._sorted[2].get(tool)
+        if found is None:
+            every = (*known[0], *known[1])
+            found = tuple([rule for rule in every if rules.fits(tool, rule.tool)])
+            self._sorted[2][tool] = found
+        return found
 
     def test(self, rule: Rule | None = None) -> Any:
         """Try the rules out on the calls there were; nothing is decided or spent.

@@ -102,7 +102,7 @@ def holds(rule: Rule, tool: str, fingerprint: str, args: Mapping[str, Json], now
     """Say whether a rule is about this call."""
     if rule.until is not None and now >= rule.until:
         return False
-    if not _fits(tool, rule.tool):
+    if not fits(tool, rule.tool):
         return False
     allows = rule.decision == "allow"
     if allows and (rule.bound or {}).get(tool) != fingerprint:
@@ -118,7 +118,7 @@ def holds(rule: Rule, tool: str, fingerprint: str, args: Mapping[str, Json], now
 
 def covered(rule: Rule, fingerprints: Mapping[str, str]) -> dict[str, str]:
     """List the tools that a pattern fits, with their fingerprints."""
-    return {name: mark for name, mark in fingerprints.items() if _fits(name, rule.tool)}
+    return {name: mark for name, mark in fingerprints.items() if fits(name, rule.tool)}
 
 
 def sentence(rule: Rule) -> str:
@@ -195,10 +195,10 @@ def _at_most(value: Json, limit: Json) -> bool | None:
 
 
 def _like(value: Json, form: Json) -> bool | None:
-    return _fits(value, form) if isinstance(value, str) else None
+    return fits(value, form) if isinstance(value, str) else None
 
 
-def _fits(text: str, form: str) -> bool:
+def fits(text: str, form: str) -> bool:
     """Say whether a text is of a form; brackets mean themselves, unlike in the names of files."""
     if "*" not in form and "?" not in form:
         return text == form
