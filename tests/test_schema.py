@@ -21,9 +21,12 @@ from typing import (
 )
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import AfterValidator, BaseModel, Field, PlainSerializer, SecretStr, field_serializer
 
 from nbtools.errors import InvalidArguments, ToolDefinitionError
+from nbtools.schema import Described
 from nbtools.tools import Tool, ToolContext, collect, tool
 
 if TYPE_CHECKING:
@@ -743,3 +746,41 @@ def test_a_function_has_to_take_what_its_written_schema_describes():
         Tool("f", "", schema, lambda b=1: b)
     with pytest.raises(ToolDefinitionError, match="its function needs 'c'"):
         Tool("f", "", schema, lambda a, c: a)
+
+
+ATOMS = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.sampled_from(["", "1", "true", "a", " 1 ", "nan"])
+)
+
+
+def of_plain_types(
+    *,
+    text: str = "a",
+    whole: int = 1,
+    part: float | None = None,
+    flag: bool = False,
+    choice: Literal["a", 1] | None = None,
+    either: int | str | None = None,
+) -> None:
+    """Take values that JSON writes as they are."""
+
+
+@given(
+    st.dictionaries(st.sampled_from(["text", "whole", "part", "flag", "choice", "either"]), ATOMS)
+)
+def test_plain_values_are_read_the_same_without_a_way_through_json(args: dict[str, Any]):
+    quick, slow = (
+        Described(of_plain_types, "plain", context=ToolContext, docs={}) for _ in range(2)
+    )
+    slow._plain = False  # as where one type is not plain
+    read = []
+    for arguments in (quick, slow):
+        try:
+            effective = arguments.check(args)
+            read.append((repr(effective), repr(arguments.bind(effective))))
+        except InvalidArguments as error:
+            read.append((error.text, ""))
+    assert read[0] == read[1]
