@@ -43,7 +43,7 @@ def thaw(value: Json) -> Json:
 def _refuse(value: object, *_: object, **__: object) -> NoReturn:
     kind = "dict" if isinstance(value, dict) else "list"
     raise TypeError(
-        f"This {kind} is a part of the conversation, which shows it as it is; change a copy of it."
+        f"This {kind} is shown or sent as it is and cannot be changed in place; change a copy of it."
     )
 
 

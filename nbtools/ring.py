@@ -8,6 +8,7 @@ with a call in `pending`, and a decision turns it again.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import functools
 import logging
 import time
@@ -220,25 +221,39 @@ class Ring(Record):
         self._save()
         self._pace = self._pace.after(step)
         own: list[asyncio.Task[None]] = []
-        task = self.engine.loop.create_task(self._carried(step, own), name=_NAMES[type(step)])
+        # What a step sets in its context is its own: what follows begins where it began.
+        context = contextvars.copy_context()
+        work = self._carried(step, own, context)
+        task = self.engine.loop.create_task(work, name=_NAMES[type(step)])
         own.append(task)
         self._tasks[step] = task
+        task.add_done_callback(functools.partial(self._caught, step), context=context)
 
-    async def _carried(self, step: Step, own: Sequence[asyncio.Task[None]]) -> None:
+    async def _carried(
+        self, step: Step, own: Sequence[asyncio.Task[None]], context: contextvars.Context
+    ) -> None:
         """Carry out a step, and go on from what came of it.
 
         Args:
             step: The step.
             own: The task in which it is carried out.
+            context: What the steps after it begin with.
         """
+        problem: BaseException | None = None
         try:
             await self._work(step)
         except BaseException as error:
-            self._finished(step, own[0], error)
+            problem = error
             if not isinstance(error, Exception):
                 raise
-        else:
-            self._finished(step, own[0], None)
+        finally:
+            if own:
+                context.run(self._finished, step, own[0], problem)
+
+    def _caught(self, step: Step, task: asyncio.Task[None]) -> None:
+        """Go on from a step that was cancelled before it began, or ended before it had a task."""
+        error = asyncio.CancelledError() if task.cancelled() else task.exception()
+        self._finished(step, task, error)
 
     def _finished(self, step: Step, task: asyncio.Task[None], error: BaseException | None) -> None:
         if self._tasks.get(step) is not task:
@@ -302,6 +317,8 @@ class Ring(Record):
     def _prepare_at_once(self, steps: tuple[Step, ...]) -> bool:
         """Take the steps that need no task of their own; say whether there were any."""
         found = [step for step in steps if isinstance(step, Prepare) and step not in self._tasks]
+        if not found:
+            return False
         calls = [find_call(self.conversation, step.call) for step in found]
         known = [call for call in calls if not self._may_come(call.tool)]
         quick = [call for call in known if runner.is_prepared_at_once(call, self.settings)]

@@ -156,7 +156,7 @@ class Variables:
 def takers(value: object, tools: Mapping[str, Tool]) -> Iterator[str]:
     """Name the tools that take this value by its name."""
     for tool in tools.values():
-        if any(variable.fits(value) for variable in tool.variables.values()):
+        if tool.variables and any(variable.fits(value) for variable in tool.variables.values()):
             yield tool.name
 
 

@@ -804,3 +804,21 @@ def test_the_bytes_of_a_body_are_its_json_however_much_of_it_was_written_before(
             written_twice = written(body), written(body)
             expected = json.loads(json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"))
             assert [json.loads(each) for each in written_twice] == [expected, expected]
+
+
+def test_a_provider_of_ones_own_may_change_what_it_gives_and_adds_to_no_later_request():
+    class Mine(OpenAI):
+        def encode(self, request: Request) -> dict[str, Any]:
+            body = super().encode(request)
+            for each in (*body["messages"], *body["tools"]):
+                each["mark"] = each.get("mark", 0) + 1
+            return body
+
+    spec = ToolSpec(name="look", description="", parameters={"type": "object", "properties": {}})
+    request = Request(messages=a_history(), tools=[spec])
+    mine = Mine("m", base_url="http://localhost:1/v1")
+    for _ in range(2):
+        body = mine.encode(request)
+        assert {each["mark"] for each in (*body["messages"], *body["tools"])} == {1}
+    plain = OpenAI("m", base_url="http://localhost:1/v1").encode(request)
+    assert not any("mark" in each for each in (*plain["messages"], *plain["tools"]))

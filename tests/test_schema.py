@@ -26,6 +26,7 @@ from hypothesis import strategies as st
 from pydantic import AfterValidator, BaseModel, Field, PlainSerializer, SecretStr, field_serializer
 
 from nbtools.errors import InvalidArguments, ToolDefinitionError
+from nbtools.jsontext import digest
 from nbtools.schema import Described
 from nbtools.tools import Tool, ToolContext, collect, tool
 
@@ -784,3 +785,46 @@ def test_plain_values_are_read_the_same_without_a_way_through_json(args: dict[st
         except InvalidArguments as error:
             read.append((error.text, ""))
     assert read[0] == read[1]
+
+
+def test_half_a_surrogate_pair_is_replaced_in_what_runs_as_in_what_is_shown():
+    described = Described(of_plain_types, "plain", context=ToolContext, docs={})
+    effective = described.check({"text": "a\ud800", "either": "\udfff"})
+    assert (effective["text"], effective["either"]) == ("a\ufffd", "\ufffd")
+
+
+def test_a_default_is_shown_as_the_type_writes_it():
+    """What is given and what is left to the default is the same call."""
+
+    def halve(part: float = 5) -> float:
+        return part / 2
+
+    marks = {digest("halve", tool(halve).check(args)) for args in ({}, {"part": 5}, {"part": 5.0})}
+    assert len(marks) == 1
+
+
+def test_the_schema_of_a_tool_cannot_be_changed_in_place():
+    def halve(part: float) -> float:
+        return part / 2
+
+    with pytest.raises(TypeError, match="change a copy"):
+        tool(halve).parameters["properties"]["part"]["description"] = "changed"
+
+
+def test_other_arguments_have_another_fingerprint_however_odd_they_are():
+    deep: Any = "end"
+    for _ in range(400):
+        deep = [deep]
+    odd = [
+        {"x": "\ud800"},
+        {"x": "?"},
+        {"x": "\ufffd"},
+        {"x": deep},
+        {"x": [deep]},
+        {"x": 1},
+        {"x": 1.0},
+    ]
+    assert len({digest("odd", args) for args in odd}) == len(odd)
+    assert digest("odd", {"a": 1, "b": {"c": 2, "d": 3}}) == digest(
+        "odd", {"b": {"d": 3, "c": 2}, "a": 1}
+    )

@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import AsyncGenerator, Callable
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -25,7 +26,7 @@ from nbtools.errors import (
     OverloadedError,
     RateLimitError,
 )
-from nbtools.events import ModelArgs, ModelCall, ModelEvent, ModelFinish, ModelText
+from nbtools.events import CallStarted, ModelArgs, ModelCall, ModelEvent, ModelFinish, ModelText
 from nbtools.messages import File, Notice, Reasoning, Request, Text, ToolCall
 from nbtools.outcomes import sentence
 from nbtools.providers import Provider
@@ -1101,6 +1102,53 @@ async def test_a_provider_that_yields_nonsense_is_an_error_that_names_it(given: 
     model.given = [ModelText("Hello.")]
     await page.say("Again")
     assert page.texts[-1] == "Hello."
+
+
+async def test_a_step_that_is_cancelled_before_it_begins_ends_the_turn():
+    """Whoever cancels every task of the loop ends the answer, and the chat goes on."""
+
+    async def slow() -> str:
+        await asyncio.sleep(0.05)
+        return "slow"
+
+    page = Page(Strict([call("slow", id="k-1"), call("slow", id="k-2")], "Hello."), [nb.tool(slow)])
+    started: list[Any] = []
+
+    def cancel_all() -> None:
+        for task in asyncio.all_tasks():
+            if task.get_name() == "nbtools Run":
+                task.cancel()
+
+    def hear(event: Any, _: Any) -> None:
+        started.append(event)
+        if len(started) == 2:
+            asyncio.get_running_loop().call_soon(cancel_all)
+
+    page.session.subscribe(hear, (CallStarted,))
+    await page.say("Go")
+    assert page.session.conversation.status == "error"
+    assert "CancelledError" in page.shown["error"]["text"]
+    assert {page.call(name).outcome for name in ("k-1", "k-2")} == {"cancelled"}
+    await page.say("Again")
+    assert page.texts[-1] == "Hello."
+
+
+async def test_what_a_step_sets_in_its_context_does_not_reach_the_next():
+    span: ContextVar[tuple[str, ...]] = ContextVar("span", default=())
+
+    class Traced(Strict):
+        async def stream(self, request: Request, **options: Any) -> AsyncGenerator[Any]:
+            span.set((*span.get(), "model"))
+            async for said in super().stream(request, **options):
+                yield said
+
+    def where() -> str:
+        return " ".join(span.get()) or "nowhere"
+
+    replies = [[call("where", id=f"k-{n}")] for n in range(3)]
+    page = Page(Traced(*replies, "Done."), [nb.tool(where)])
+    await page.say("Go")
+    assert [page.call(f"k-{n}").value for n in range(3)] == ["nowhere"] * 3
 
 
 async def test_a_fault_in_the_middle_keeps_the_text_and_closes_the_call():

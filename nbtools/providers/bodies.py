@@ -55,7 +55,7 @@ def written(body: Mapping[str, Json]) -> bytes:
         The JSON text in UTF-8.
 
     Raises:
-        TypeError: Something is no JSON.
+        TypeError: Something cannot be written as JSON.
     """
     kept = {
         name: value

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, Unpack, get_args
 
+from nbtools.frozen import thaw
 from nbtools.messages import Json, Request
 from nbtools.providers.connections import Timeouts
 from nbtools.providers.emulation import emulate, needs_emulation
@@ -119,7 +120,7 @@ class OpenAI(OpenAIServer):
             extra["tools"] = [*body.get("tools", ()), *extra["tools"]]
         own = is_openai(self.host)
         fields = encode_settings(request, settings, names, own=own, strict=self._strict)
-        return {
+        written = {
             "model": self.model,
             **body,
             **suit_fields(fields, self.host),
@@ -127,6 +128,8 @@ class OpenAI(OpenAIServer):
             "stream_options": {"include_usage": True},
             **extra,
         }
+        # Who overrides this may change what it gives; what is kept for later requests, nobody may.
+        return written if type(self).encode is OpenAI.encode else thaw(written)
 
     def decoder(self, request: Request) -> ReplyDecoder:
         """Make what reads the answer to a request.

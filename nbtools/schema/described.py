@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from nbtools.errors import InvalidArguments, ToolDefinitionError
-from nbtools.jsontext import dumps
+from nbtools.jsontext import clean_text, dumps
 from nbtools.messages import Json
 from nbtools.plain import plain
 from nbtools.schema.misfit import Misfit
@@ -106,7 +106,8 @@ class Described:
 
     def _written_back(self, read: BaseModel) -> dict[str, Json]:
         unset = self._silent - read.model_fields_set
-        if self._plain and not unset:
+        # A default is as the author wrote it: a whole number, say, where a float is taken.
+        if self._plain and len(read.model_fields_set) == len(self._shown):
             held = read.__dict__
             if _is_flat(held.values()):
                 return {outside: held[name] for name, outside in self._outside.items()}
@@ -289,8 +290,11 @@ class Described:
                 )
 
 
-def _is_flat(values: Iterable[object]) -> bool:
-    return _AS_WRITTEN.issuperset(map(type, values))
+def _is_flat(values: Collection[object]) -> bool:
+    """Say whether JSON writes values as they are: half a surrogate pair it cannot write."""
+    if not _AS_WRITTEN.issuperset(map(type, values)):
+        return False
+    return not [each for each in values if type(each) is str and clean_text(each) is not each]
 
 
 def _holds_secret(schema: Json, definitions: Mapping[str, Json]) -> bool:

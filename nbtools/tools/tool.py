@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from nbtools.errors import InvalidArguments, ToolDefinitionError
 from nbtools.failure import explain, told_of
-from nbtools.frozen import thaw
+from nbtools.frozen import freeze, thaw
 from nbtools.jsontext import digest, dumps
 from nbtools.messages import Json, ToolSpec
 from nbtools.schema import Described, Variable, Written, callable_name, is_kind, read_docstring
@@ -103,7 +103,7 @@ class Tool:
         self._arguments = self._read_arguments(parameters)
         self._check_place()
         self.description = self._describe() if description is None else description
-        self.parameters = self._arguments.parameters
+        self.parameters: Mapping[str, Json] = freeze(self._arguments.parameters)
         self.fingerprint = digest(self.name, self.parameters)
         self._spec: ToolSpec | None = None
         self.preview = preview and Foresight(preview, self.name, self._names())
