@@ -137,11 +137,9 @@ def _loop_runs_here() -> bool:
 
 def _watch() -> None:
     """Have pyplot prepared: now if it is imported, else when it will be."""
-    if type(sys.meta_path[0]) is _Finder and _PYPLOT not in sys.modules:
-        return
     if _PYPLOT in sys.modules:
         _prepare(importlib.import_module(_PYPLOT))  # waits if another thread is importing it
-    elif _Finder not in map(type, sys.meta_path):
+    elif type(sys.meta_path[0]) is not _Finder and _Finder not in map(type, sys.meta_path):
         sys.meta_path.insert(0, _Finder())
 
 
