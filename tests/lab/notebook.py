@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from playwright.sync_api import Browser, Error, Locator, Page
+from playwright.sync_api import Browser, Locator, Page
 
 from tests.lab.browser import Tab, new_tab
-from tests.lab.proof import explained, is_timeout, prove, prove_restarted
+from tests.lab.proof import explaining, prove, prove_restarted
 from tests.lab.server import LabServer
 
 IN_LAB = Path(__file__).with_name("in_lab.js")
@@ -36,13 +36,8 @@ class Cell:
         Raises:
             RuntimeError: It did not end; the text tells its outputs and the state of the kernel.
         """
-        try:
+        with explaining(self.notebook, lambda: f"outputs: {self.text!r}"):
             self.notebook.call("wait", self.index, seconds)
-        except Error as error:
-            if not is_timeout(error):
-                raise
-            what = f"outputs: {self.text!r}"
-            raise explained(self.notebook, error, what) from error
         return self
 
     @property

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Error, Locator, Page
+from playwright.sync_api import Browser, Locator, Page
 
 from tests.lab.browser import Tab, new_tab
 from tests.lab.kernels import NEWEST
-from tests.lab.proof import explained, is_timeout, prove
+from tests.lab.proof import explaining, prove
 from tests.lab.server import LabServer
 
 SOURCE = Path(__file__).resolve().parents[1] / "page"
@@ -62,13 +62,8 @@ class PageCell:
         Raises:
             RuntimeError: It did not end; the text tells its outputs and the state of the kernel.
         """
-        try:
+        with explaining(self.owner, lambda: f"outputs: {self.text!r} {self.errors}"):
             self.owner.call("wait", self.index, seconds)
-        except Error as error:
-            if not is_timeout(error):
-                raise
-            what = f"outputs: {self.text!r} {self.errors}"
-            raise explained(self.owner, error, what) from error
         return self
 
     @property

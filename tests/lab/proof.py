@@ -6,6 +6,8 @@ anything of ours ran in it. The cause was not found.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from playwright.sync_api import Error
@@ -82,6 +84,20 @@ def explained(owner: Owner, error: Error, what: str) -> RuntimeError:
     return RuntimeError("\n".join([said, what, status, "end of the server's log:", *log]))
 
 
-def is_timeout(error: Error) -> bool:
-    """Tell whether something did not happen in time; else the page itself may be gone."""
-    return "not within" in error.message
+@contextmanager
+def explaining(owner: Owner, what: Callable[[], str]) -> Iterator[None]:
+    """Let an error say more where something does not happen in time.
+
+    Args:
+        owner: Whose kernel.
+        what: Tells what was under way.
+
+    Raises:
+        RuntimeError: It did not happen; the text tells the state of the kernel.
+    """
+    try:
+        yield
+    except Error as error:
+        if "not within" not in error.message:  # the page itself may be gone
+            raise
+        raise explained(owner, error, what()) from error
