@@ -27,7 +27,7 @@ from nbtools.messages import (
 )
 from nbtools.outcomes import sentence
 from nbtools.pace import TO_THE_END, Pace
-from nbtools.planner import Ask, Recheck, Run
+from nbtools.planner import Ask, Recheck, Run, Step
 from nbtools.reducer import find_message, is_question
 from nbtools.report import ContextReport, report_on
 from nbtools.settings import Settings as AnswerSettings
@@ -254,11 +254,14 @@ class Session(Decisions):
 
     def _go_on(self) -> None:
         """Take up what is held back: calls, results, a question, or a request that failed."""
+        asks: tuple[Step, ...] = ()
         if self.conversation.error or planner.unsent(self.conversation):
-            for step in planner.question(self.conversation):
-                self._start(step)
+            asks = planner.question(self.conversation)
+        for step in asks:
+            self._start(step)
+        if asks:
             self._set_status()
-        else:
+        else:  # the model may not be asked any more, and a call may be held back all the same
             self.advance()
 
     def context_report(self) -> ContextReport:

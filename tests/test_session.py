@@ -1104,6 +1104,22 @@ async def test_a_provider_that_yields_nonsense_is_an_error_that_names_it(given: 
     assert page.texts[-1] == "Hello."
 
 
+async def test_a_call_that_is_held_back_goes_on_though_the_model_may_not_be_asked_any_more():
+    """After a limit the turn is closed: there is nothing to resume but the call."""
+    ran: list[str] = []
+    model = Strict([call("read_log", {"day": "mon"}, id="k-1")], [call("read_log", {"day": "tue"})])
+    page = Page(model, tools_that_ran(ran), limits=nb.Limits(calls=0))
+    await page.say("Go")
+    page.session.step()
+    await page.session.rest()
+    again = page.session.rerun("k-1", {"day": "wed"})
+    await page.session.rest()
+    page.session.resume()
+    await page.session.rest()
+    assert (page.session.conversation.status, page.call(again).outcome) == ("ready", "ok")
+    assert ran == ["read_log wed"]
+
+
 async def test_a_step_that_is_cancelled_before_it_begins_ends_the_turn():
     """Whoever cancels every task of the loop ends the answer, and the chat goes on."""
 
