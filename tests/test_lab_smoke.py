@@ -163,14 +163,16 @@ def test_a_cell_that_does_not_end_says_what_is_known_of_it(notebook):
         cell.wait(0.5)
     said = str(raised.value).splitlines()
     assert said[0].endswith("cell 0: not within 0.5 s")
-    assert said[1:4] == ["outputs: 'begun\\n'", "kernel: busy", "end of the server's log:"]
+    # The last status that the page heard may be that of another request, in a subshell.
+    assert said[2] in ("kernel: busy", "kernel: idle")
+    assert [said[1], said[3]] == ["outputs: 'begun\\n'", "end of the server's log:"]
     assert notebook.server.log.read_text().splitlines()[-1] in said
 
 
 def test_code_on_the_page_that_does_not_end_says_what_is_known_of_it(widget_page):
     cell = widget_page.start(NEVER)
     with pytest.raises(
-        RuntimeError, match=r"cell 0: not within 0.5 s\noutputs: .*\nkernel: busy\n"
+        RuntimeError, match=r"cell 0: not within 0.5 s\noutputs: .*\nkernel: (busy|idle)\n"
     ):
         cell.wait(0.5)
 
