@@ -102,7 +102,9 @@ class OpenAI(OpenAIServer):
             request: The question.
 
         Returns:
-            The body; the history is in the order and the form that a strict server accepts.
+            The body; the history is in the order and the form that a strict server accepts. What
+            later requests hold too cannot be changed in place, but for a subclass that overrides
+            this and gets a body of its own.
 
         Raises:
             ValueError: The settings name a tool or an output that cannot be meant.
