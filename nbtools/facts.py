@@ -103,14 +103,14 @@ def _find(message: Message) -> Facts:
     notices = [part for part in others if type(part) is Notice]
     well = message.finish in ENDED_WELL
     return Facts(
-        ids=frozenset([part.id for part in parts]),
-        calls=calls,
-        asked=tuple([call for call in calls if call.origin == "model"]) if well else (),
-        opened=tuple([call for call in calls if call.state not in FINAL]),
-        failed=tuple([call for call in calls if call.state == "error"]),
-        question=message.role == "user" and any(type(part) not in _DIRECT for part in others),
-        limit=next((note.limit for note in notices if note.limit), ""),
-        about=next((note.about for note in notices if note.asks), ""),
+        frozenset([part.id for part in parts]),
+        calls,
+        tuple([call for call in calls if call.origin == "model"]) if well else (),
+        tuple([call for call in calls if call.state not in FINAL]),
+        tuple([call for call in calls if call.state == "error"]),
+        message.role == "user" and any(type(part) not in _DIRECT for part in others),
+        next((note.limit for note in notices if note.limit), "") if notices else "",
+        next((note.about for note in notices if note.asks), "") if notices else "",
     )
 
 
@@ -138,13 +138,4 @@ def _survey(conversation: Conversation) -> Survey:
         if known.limit and not limit:
             limit = known.limit
     since = conversation.messages[first:]
-    return Survey(
-        opened=tuple(opened),
-        writing=writing,
-        asked=asked,
-        last=last,
-        since=since,
-        rounds=rounds,
-        calls=calls,
-        limit=limit,
-    )
+    return Survey(tuple(opened), writing, asked, last, since, rounds, calls, limit)
