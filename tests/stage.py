@@ -220,7 +220,7 @@ async def serve() -> AsyncIterator[Serve]:
 
     def start(*queued: Queued, tools: Any = (), **settings: Any) -> tuple[Page, ModelServer]:
         server = ModelServer(*queued).start()
-        provider = OpenAI("m-1", base_url=server.url, api_key="sk-TEST-4242")
+        provider = OpenAI("m-1", base_url=server.url, api_key="sk-TEST-hushhush")
         started.append((provider, server))
         return Page(provider, tools, **settings), server
 

@@ -743,14 +743,14 @@ async def test_the_address_may_end_in_v1_or_not(ending_of_address: str):
 
     async with ModelServer(note, judge=problem) as server:
         address = f"http://{server.host}{ending_of_address}"
-        provider = Anthropic("m", base_url=address, api_key="sk-ant-4242-4242")
+        provider = Anthropic("m", base_url=address, api_key="sk-ant-hushhush")
         stream_of = provider.stream(Request(messages=[user(said("Hi"))]))
         events = [event async for now in stream_of for event in now]
         await provider.close()
     assert texts_of(events) == "Hi"
     (headers,) = server.headers
     assert (headers["x-api-key"], headers["anthropic-version"]) == (
-        "sk-ant-4242-4242",
+        "sk-ant-hushhush",
         "2023-06-01",
     )
     assert "authorization" not in headers
@@ -767,15 +767,15 @@ async def test_a_refused_key_is_in_no_text():
     """X-01: on this wire."""
     body = {
         "type": "error",
-        "error": {"type": "authentication_error", "message": "bad sk-4242-key"},
+        "error": {"type": "authentication_error", "message": "bad sk-hushhush-key"},
     }
     async with ModelServer(Fault(401, body), judge=problem) as server:
-        provider = Anthropic("m", base_url=server.url, api_key="sk-4242-key")
+        provider = Anthropic("m", base_url=server.url, api_key="sk-hushhush-key")
         with pytest.raises(errors.AuthenticationError) as caught:
             async for _ in provider.stream(Request(messages=[user(said("Hi"))])):
                 pass
         await provider.close()
-    assert "4242" not in f"{caught.value} {caught.value!r} {provider!r}"
+    assert "hushhush" not in f"{caught.value} {caught.value!r} {provider!r}"
 
 
 async def test_a_model_that_is_not_there_is_answered_with_those_that_are():

@@ -118,7 +118,7 @@ async def test_usable_models_come_first_and_the_others_say_why(
     comms: list[RecordingComm], ollama: str, monkeypatch: pytest.MonkeyPatch
 ):
     """X-01: of a key the page gets the name of its variable, and nothing else."""
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-TEST-4242")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-TEST-hushhush")
     front = Clicking(nb.Chat())
     await front.ask("choices")
     choices = front.copy.settings["choices"]
@@ -133,7 +133,7 @@ async def test_usable_models_come_first_and_the_others_say_why(
     others = [each for each in choices if not each["ready"]]
     assert others[0] == {"name": "OpenAI", "ready": False, "why": "OPENAI_API_KEY is not set"}
     assert len(choices) == len(others) + 2
-    assert "4242" not in json.dumps(front.comm.custom)
+    assert "hushhush" not in json.dumps(front.comm.custom)
     assert front.copy.state == PageCopy(front.chat.snapshot()).state
 
 

@@ -115,19 +115,19 @@ async def test_the_log_of_the_http_client_has_no_query_and_no_header_of_ours(
 ):
     """X-01: it writes whole addresses at level INFO, and headers at level DEBUG."""
     caplog.set_level(logging.DEBUG)
-    away = Answer(status=302, headers={"location": "https://a.example/?token=4242"})
+    away = Answer(status=302, headers={"location": "https://a.example/?token=hushhush"})
     async with ModelServer(away, text_reply("Hi")) as server, httpx.AsyncClient() as client:
         given = {"client": client} if own else {}
-        address = f"{server.url}?api-key=key-4242"
-        provider = OpenAI("m", base_url=address, api_key="sk-4242-abcdef", **given)  # type: ignore[arg-type]
+        address = f"{server.url}?api-key=key-hushhush"
+        provider = OpenAI("m", base_url=address, api_key="sk-hushhush-abcdef", **given)  # type: ignore[arg-type]
         with pytest.raises(errors.ProviderError):
             await ask(provider)
         assert said(await ask(provider)) == "Hi"
-        assert server.paths[0].endswith("?api-key=key-4242")
+        assert server.paths[0].endswith("?api-key=key-hushhush")
         assert f"{server.url}/chat/completions" in caplog.text
-        assert "4242" not in caplog.text
-        await client.get(f"{server.url}/models?mine=4242")
-    assert "mine=4242" in caplog.text  # the user's own requests are the user's affair
+        assert "hushhush" not in caplog.text
+        await client.get(f"{server.url}/models?mine=hushhush")
+    assert "mine=hushhush" in caplog.text  # the user's own requests are the user's affair
 
 
 async def test_a_proxy_is_gone_through():
@@ -143,13 +143,16 @@ async def test_a_proxy_is_gone_through():
 async def test_the_password_of_a_proxy_is_shown_nowhere():
     """X-01: variant."""
     provider = OpenAI(
-        "m", base_url="http://model.invalid/v1", api_key="", proxy="http://me:pass-4242@127.0.0.1:9"
+        "m",
+        base_url="http://model.invalid/v1",
+        api_key="",
+        proxy="http://me:pass-hushhush@127.0.0.1:9",
     )
     with pytest.raises(errors.ConnectionError) as caught:
         await ask(provider)
     shown = "".join(traceback.format_exception(caught.value)) + repr(provider)
-    assert "4242" not in shown
-    assert b"4242" not in pickle.dumps(provider)
+    assert "hushhush" not in shown
+    assert b"hushhush" not in pickle.dumps(provider)
 
 
 async def test_connecting_the_first_word_and_a_pause_have_limits_of_their_own():

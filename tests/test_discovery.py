@@ -89,11 +89,11 @@ def row(title: str) -> discovery.Availability:
 
 def test_a_key_is_looked_up_by_its_name_and_not_shown(monkeypatch: pytest.MonkeyPatch):
     """X-01: the table has names of variables, and no values."""
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-TEST-4242")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-TEST-hushhush")
     table = nb.providers.available()
     assert (table[0].title, table[0].reason) == ("Anthropic", "ANTHROPIC_API_KEY is set")
     assert row("OpenAI").reason == "OPENAI_API_KEY is not set"
-    assert "4242" not in repr(table) + table._repr_html_()
+    assert "hushhush" not in repr(table) + table._repr_html_()
 
 
 def test_either_of_two_variables_will_do(monkeypatch: pytest.MonkeyPatch):
@@ -213,7 +213,7 @@ def test_a_name_that_could_be_several_says_which(name: str, words: str):
 
 def test_the_key_of_one_vendor_is_never_sent_to_another(monkeypatch: pytest.MonkeyPatch):
     """X-01: the address decides which variable is read."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-TEST-4242")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-TEST-hushhush")
     for name in ("groq:m", "lmstudio:m", "openai:m @ https://openrouter.ai/api/v1"):
         provider = resolve(name)
         assert isinstance(provider, OpenAI)

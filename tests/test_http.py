@@ -33,7 +33,7 @@ from nbtools.providers.vendors import VENDORS, Vendor
 from nbtools.providers.waiting import back_off, stated_wait
 from tests.servers import Answer, Fault, ModelServer, chunk, fragment, sse, text_reply
 
-KEY = "sk-TEST-4242"
+KEY = "sk-TEST-hushhush"
 HI = Request(messages=[Message(id="m", role="user", parts=(Text(id="p", text="Hi"),))])
 pytestmark = pytest.mark.usefixtures("quick")
 BUSY = {"error": {"message": "Slow down.", "type": "rate_limit_error"}}
@@ -336,13 +336,13 @@ async def test_a_host_that_does_not_exist_is_said_in_plain_words():
         "http://[::1/v1",
         "http://a host/v1",
         "http://host/v1\nX-Header: 1",
-        "http://me:pass-4242@host:port/v1?key=4242",
+        "http://me:pass-hushhush@host:port/v1?key=hushhush",
     ],
 )
 def test_an_address_that_is_none_is_refused_at_once(address: str):
     with pytest.raises(ValueError, match="expected an address such as") as caught:
         OpenAI("m", base_url=address)
-    assert "4242" not in str(caught.value)
+    assert "hushhush" not in str(caught.value)
 
 
 async def test_what_stands_behind_a_cross_in_an_address_is_no_part_of_it(server: ModelServer):
@@ -604,16 +604,16 @@ async def test_a_key_is_in_no_repr_pickle_error_or_log(
 ):
     """X-01: the server quotes the key in a refusal and in a stream."""
     caplog.set_level(logging.DEBUG)
-    echo = {"error": {"message": f"Bad key {KEY} or sk-TE**4242", "type": f"bad_{KEY}"}}
+    echo = {"error": {"message": f"Bad key {KEY} or sk-TE**hushhush", "type": f"bad_{KEY}"}}
     server.queue(Fault(401, echo), sse(chunk({"content": "So"}), echo))
-    provider = provider_of(server, headers={"x-pass": "word-4242"})
+    provider = provider_of(server, headers={"x-pass": "word-hushhush"})
     error = await refused(provider)
     events = await ask(provider)
     chain = "".join(traceback.format_exception(error))
     shown = [repr(provider), str(error), repr(error), error.kind, chain, caplog.text]
     shown += [repr(error.__context__), repr(events[-1]), str(vars(events[-1].error))]  # type: ignore[union-attr]
-    assert [text for text in shown if "4242" in text] == []
-    assert b"4242" not in pickle.dumps(provider)
+    assert [text for text in shown if "hushhush" in text] == []
+    assert b"hushhush" not in pickle.dumps(provider)
     assert pickle.loads(pickle.dumps(provider)).label == "openai:m-1"
 
 
@@ -623,18 +623,18 @@ async def test_a_login_in_the_address_is_used_and_never_shown(
     """X-01: variant, user:password in base_url."""
     caplog.set_level(logging.DEBUG)
     server.queue(Fault(400, "No."))
-    address = server.url.replace("//", "//ann:pass-4242@")
+    address = server.url.replace("//", "//ann:pass-hushhush@")
     provider = OpenAI("m", base_url=address)
     error = await refused(provider)
     assert server.headers[0]["authorization"].startswith("Basic ")
-    assert "4242" not in f"{error}{provider!r}{provider.host}{caplog.text}{vars(error)}"
+    assert "hushhush" not in f"{error}{provider!r}{provider.host}{caplog.text}{vars(error)}"
 
 
 async def test_a_header_of_the_user_replaces_ours_and_is_never_shown(server: ModelServer):
     """X-01: variant, a custom Authorization header."""
-    server.queue(Fault(401, {"error": f"No token word-4242 of {KEY} is answered here."}))
-    error = await refused(provider_of(server, headers={"Authorization": "Token word-4242"}))
-    assert server.headers[0]["authorization"] == "Token word-4242"
+    server.queue(Fault(401, {"error": f"No token word-hushhush of {KEY} is answered here."}))
+    error = await refused(provider_of(server, headers={"Authorization": "Token word-hushhush"}))
+    assert server.headers[0]["authorization"] == "Token word-hushhush"
     assert error.text.endswith("No token [hidden] of [hidden] is answered here.")
 
 

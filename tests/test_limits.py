@@ -378,8 +378,8 @@ async def test_the_context_has_its_own_type_and_reaches_nothing_but_the_tool():
         return len(ctx.context.secret)
 
     model = Strict([call("look", {})], "Seen.")
-    page = Page(model, [look], context=Database("sk-SECRET-4242"))
+    page = Page(model, [look], context=Database("sk-SECRET-hushhush"))
     await page.say("Look")
-    assert page.calls[0].value == 14
+    assert page.calls[0].value == len("sk-SECRET-hushhush")
     everything = [*map(repr, model.requests), json.dumps(page.sent), repr(page.session.settings)]
     assert not any("SECRET" in text for text in everything)

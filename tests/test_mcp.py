@@ -39,7 +39,7 @@ from nbtools.toolsets.mcp_tools import describe
 from tests.servers import Fault, ModelServer
 
 PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"0" * 20).decode()
-KEY = "sk-TEST-4242424242"
+KEY = "sk-TEST-hushhush"
 
 
 def address_of(target: Any, **settings: Any) -> Any:

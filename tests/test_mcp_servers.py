@@ -29,7 +29,7 @@ pytestmark = pytest.mark.kernel
 HERE = Path(__file__).with_name("mcp")
 SERVERS = HERE / "node_modules" / "@modelcontextprotocol"
 HARBOUR = [sys.executable, str(HERE / "harbour.py")]
-KEY = "t0psecret-4242"
+KEY = "t0psecret-hushhush"
 
 needs_node = pytest.mark.skipif(
     shutil.which("node") is None or not SERVERS.is_dir(),

@@ -20,8 +20,8 @@ from tests.stage import RecordingComm, Strict, comms
 
 __all__ = ["comms"]
 
-SECRET = "4242"
-KEY, HEADER, LOGIN = "sk-TEST-4242", "Token header-4242", "ann:pass-4242"
+SECRET = "hushhush"
+KEY, HEADER, LOGIN = "sk-TEST-hushhush", "Token header-hushhush", "ann:pass-hushhush"
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ async def server() -> AsyncIterator[ModelServer]:
 class Identity:
     """What a program hands to its tools."""
 
-    token = "identity-4242"
+    token = "identity-hushhush"
 
     def __repr__(self) -> str:
         return f"Identity({self.token})"
@@ -42,7 +42,7 @@ class Identity:
 @nb.tool
 def whoami(ctx: ToolContext[Identity]) -> str:
     """Say who asks."""
-    assert ctx.context.token == "identity-4242"
+    assert ctx.context.token == "identity-hushhush"
     return "somebody"
 
 
@@ -124,10 +124,10 @@ async def test_a_tool_that_fails_gives_away_no_path_and_no_context(tmp_path: Pat
 
 async def test_a_tool_may_hide_its_message_from_the_model_and_not_from_the_person():
     def fail() -> None:
-        raise ValueError("password identity-4242 refused")
+        raise ValueError("password identity-hushhush refused")
 
     model = Strict([call("fail", id="k-1")], "So.")
     chat = nb.Chat(model, tools=[nb.Tool("fail", "Fail.", function=fail, errors="generic")])
     await chat.send("Try")
     assert model.told == ["The tool failed: The tool failed."]
-    assert chat.calls[0].error == "ValueError: password identity-4242 refused"
+    assert chat.calls[0].error == "ValueError: password identity-hushhush refused"

@@ -138,7 +138,7 @@ def test_no_arguments_for_a_tool_that_needs_some_are_an_error_that_names_them():
 
 
 def test_a_context_shows_its_call_and_never_its_secrets():
-    context = ToolContext({"key": "sk-TEST-4242"}, call_id="k-1")
+    context = ToolContext({"key": "sk-TEST-hushhush"}, call_id="k-1")
     assert repr(context) == "ToolContext(call_id='k-1')"
     assert context.cancelled is False
 

@@ -81,7 +81,7 @@ async def process() -> int:
 @server.tool()
 async def burn() -> str:
     """End the whole server in the middle of the call."""
-    sys.stderr.write("The harbour is on fire, says sk-TEST-4242424242.\n")
+    sys.stderr.write("The harbour is on fire, says sk-TEST-hushhush.\n")
     sys.stderr.flush()
     os._exit(1)
 
