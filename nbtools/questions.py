@@ -60,7 +60,11 @@ class Questions:
     async def ask(
         self, call_id: str, text: str, form: Mapping[str, Json] | None, link: str
     ) -> Answer:
-        """Ask the person, and wait for the answer; see `ToolContext.ask`."""
+        """Ask the person, and wait for the answer; see `ToolContext.ask`.
+
+        Raises:
+            CancelledError: The call is over, and with it what asks.
+        """
         while call_id in self._asked:
             await asyncio.wait({self._asked[call_id].answer})
         question = Question(
@@ -70,12 +74,12 @@ class Questions:
         asked = _Asked(question, read, asyncio.get_running_loop().create_future())
         self._asked[call_id] = asked
         if not self._put(call_id, question):
-            self._close(call_id, None)
+            self._let_go(call_id)
         try:
             return await asked.answer
         except asyncio.CancelledError:
             if self._asked.get(call_id) is asked:
-                self._close(call_id, None)
+                self._let_go(call_id)
             raise
 
     def answer(self, call: ToolCall, value: Json, question_id: str = "") -> None:
@@ -105,7 +109,7 @@ class Questions:
     def note(self, event: ev.Event, _: object = None) -> None:
         """Let go of the question of a call that is over."""
         if isinstance(event, ENDS) and event.call in self._asked:
-            self._close(event.call, None)
+            self._let_go(event.call)
 
     def _expect(self, call: ToolCall, question_id: str) -> _Asked:
         asked = self._asked.get(call.id)
@@ -117,6 +121,11 @@ class Questions:
         asked = self._asked.pop(call_id)
         if not asked.answer.done():
             asked.answer.set_result(answer)
+        self._put(call_id, None)
+
+    def _let_go(self, call_id: str) -> None:
+        """Cancel what asks: no answer comes, and what it would do without one comes too late."""
+        self._asked.pop(call_id).answer.cancel()
         self._put(call_id, None)
 
 

@@ -251,6 +251,24 @@ async def test_a_cancelled_call_is_cancelled_on_the_server(
     chat.close()
 
 
+async def test_a_call_that_ends_while_the_server_asks_leaves_the_server_as_it_is(
+    harbour: Any, started: Started
+):
+    mcp = started(harbour, approval=False)
+    moor, pid = (
+        call("moor", {"ship": "Gull"}, id="k-2"),
+        [call("process", {}, id=f"k-{n}") for n in (1, 3)],
+    )
+    chat = chat_with(mcp, pid[:1], [moor], "Well.", pid[1:], "Done.")
+    await chat.send("Moor her")
+    assert chat.calls["k-2"].question is not None
+    await chat.calls["k-2"].cancel()
+    assert chat.calls["k-2"].outcome == "cancelled"
+    await chat.send("Go on")
+    assert chat.results["k-1"] == chat.results["k-3"]
+    chat.close()
+
+
 async def test_a_call_that_waits_is_taken_up_from_a_file(started: Started, tmp_path: Path):
     file = tmp_path / "chat.json"
     chat = chat_with(started(HARBOUR), [call("scuttle", {"ship": "Gull"}, id="k-1")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -123,13 +124,69 @@ async def test_waiting_for_the_person_is_not_tool_time():
     assert page.call("k-1").outcome == "ok"
 
 
-async def test_stop_ends_a_call_that_asks():
+ENDS: dict[str, Callable[[Page], Awaitable[object]]] = {
+    "stop": lambda page: carried(page, "stop"),
+    "clear": lambda page: carried(page, "clear"),
+    "cancel": lambda page: carried(page, "cancel", call="k-1"),
+    "say": lambda page: page.say("Never mind"),
+}
+
+
+async def carried(page: Page, command: str, **fields: Any) -> None:
+    page.command(command, **fields)
+    await page.session.rest()
+
+
+@pytest.mark.parametrize("end", ENDS)
+async def test_a_call_that_ends_while_it_asks_is_cancelled_and_given_no_answer(end: str):
+    """What the tool does about an answer, also about none, would come after its end."""
     heard: list[Any] = []
-    page, _ = await asked(heard)
+    gone = asyncio.Event()
+
+    @nb.tool
+    async def moor(ctx: ToolContext[None]) -> None:
+        """Moor a ship."""
+        try:
+            heard.append(await ctx.ask("Where?", FORM))
+        finally:
+            gone.set()
+
+    page = Page(Strict([call("moor", {}, id="k-1")], "Well then."), [moor])
+    await page.say("Moor her")
+    await ENDS[end](page)
+    await gone.wait()
+    assert (heard, page.session.conversation.status) == ([], "ready")
+    assert [known.outcome for known in page.session.calls()] == ["cancelled"] * (end != "clear")
+
+
+async def test_what_a_tool_leaves_behind_is_cancelled_when_it_asks_for_an_ended_call():
+    left: list[asyncio.Task[Any]] = []
+    over = asyncio.Event()
+
+    @nb.tool
+    async def moor(ctx: ToolContext[None]) -> str:
+        """Moor a ship."""
+
+        async def later() -> object:
+            await over.wait()
+            return await ctx.ask("Where?")
+
+        left.append(asyncio.create_task(later()))
+        return "Moored."
+
+    page = Page(Strict([call("moor", {}, id="k-1")], "Done."), [moor])
+    await page.say("Moor her")
+    over.set()
+    await asyncio.wait(left)
+    assert (left[0].cancelled(), page.call("k-1").question) == (True, None)
+
+
+async def test_stop_ends_a_call_that_asks():
+    page, _ = await asked([])
     page.command("stop")
     await page.session.rest()
     assert (page.call("k-1").outcome, page.call("k-1").question) == ("cancelled", None)
-    assert (heard, page.session.conversation.status) == ([], "ready")
+    assert page.session.conversation.status == "ready"
 
 
 async def test_a_call_that_asks_can_be_cancelled_alone():

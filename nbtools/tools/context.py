@@ -75,6 +75,7 @@ class ToolContext(Generic[Deps]):
         Raises:
             ToolDefinitionError: `form` is no such schema.
             ToolError: There is no chat whose person could be asked.
+            CancelledError: The call has ended meanwhile, or had ended before.
         """
         if self._on_ask is None:
             raise ToolError("There is nobody here who could be asked.")

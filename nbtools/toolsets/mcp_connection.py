@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from nbtools.errors import ToolError, ToolsetError
+from nbtools.executors import is_cancelled
 from nbtools.messages import Json
 from nbtools.paths import without_folders
 from nbtools.tools import ToolContext
@@ -181,12 +182,15 @@ class Connection:
         if caller is None:
             return ElicitResult(action="cancel")
         text = self.address.hide(params.message)
-        if params.mode == "url":
-            answer = await caller.ask(text, link=params.url)
-            return ElicitResult(action="decline" if answer is None else "accept")
-        answer = await caller.ask(text, params.requested_schema)
+        form, link = (None, params.url) if params.mode == "url" else (params.requested_schema, "")
+        try:
+            answer = await caller.ask(text, form, link=link)
+        except asyncio.CancelledError:
+            if is_cancelled():
+                raise
+            return ElicitResult(action="cancel")  # the call is over that it asked for
         action: Literal["accept", "decline"] = "decline" if answer is None else "accept"
-        return ElicitResult(action=action, content=answer)
+        return ElicitResult(action=action, content=None if link else answer)
 
     def drop(self) -> None:
         """Let go of the connection; a server that was started by a command is ended."""
