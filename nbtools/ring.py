@@ -13,6 +13,7 @@ import functools
 import logging
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
 
@@ -83,7 +84,7 @@ class Ring(Record):
         self._advance_handle: asyncio.Handle | None = None
         self._slots = Slots(settings.max_parallel)
         self._watch = Stopwatch(engine.loop, self._out_of_time)
-        self._resting: list[asyncio.Future[None]] = []
+        self._resting: list[Future[None]] = []
         self.answer_settings: AnswerSettings | None = None
         """What holds for the answer to the last message, on top of the provider's own."""
         self._reply = ""
@@ -198,11 +199,16 @@ class Ring(Record):
 
     async def rest(self) -> None:
         """Wait until nothing runs: answered, waiting for a person, or failed."""
+        await asyncio.wrap_future(self.rested())
+
+    def rested(self) -> Future[None]:
+        """Give what is done as soon as nothing runs; any thread may wait for it."""
+        future: Future[None] = Future()
         if self.conversation.status != "running" and not self.busy:
-            return
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._resting.append(future)
-        await future
+            future.set_result(None)
+        else:
+            self._resting.append(future)
+        return future
 
     def _save(self) -> None:
         """Keep the conversation; where that fails the person is told once, and the chat goes on."""

@@ -96,8 +96,9 @@ class Session(Decisions):
             check()
 
     def user_parts(self, text: str, files: tuple[File, ...] = ()) -> tuple[Part, ...]:
-        """Make the parts of a user message."""
-        return (Text(id=self.new_id("p"), text=clean_text(text)), *files)
+        """Make the parts of a user message; the same file may be sent twice, under another id."""
+        own = tuple(replace(file, id=self.new_id("f")) for file in files)
+        return (Text(id=self.new_id("p"), text=clean_text(text)), *own)
 
     def _direct_call(self, parts: tuple[Part, ...]) -> Message | None:
         """Read `/tool name=value`: the person calls a tool, whatever the model is."""

@@ -46,10 +46,16 @@ class Engine:
         if self.here:
             return work()
 
-        async def carried() -> T:
-            return work()
+        future: Future[T] = Future()
 
-        return self.submit(carried()).result()
+        def carry() -> None:
+            try:
+                future.set_result(work())
+            except BaseException as error:  # noqa: BLE001 - it is raised where the caller waits
+                future.set_exception(error)
+
+        self.post(carry)
+        return future.result()
 
     def submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
         """Run a coroutine on the engine's loop; safe from every thread.

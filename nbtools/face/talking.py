@@ -13,7 +13,7 @@ from nbtools.bridge import Bridge
 from nbtools.errors import NbtoolsError
 from nbtools.executors import remember_main
 from nbtools.face.asking import Approve, Asking
-from nbtools.face.saying import parts_of
+from nbtools.face.saying import read_said
 from nbtools.face.turns import Turn
 from nbtools.messages import File
 from nbtools.pace import Pace
@@ -87,8 +87,12 @@ class Talking:
         pace: Pace,
         settings: Settings | None,
     ) -> Turn:
-        parts, send = parts_of(self._session, text), self._session.send
-        return Turn(self._session, lambda: send(parts, settings, pace), until=pace.until)
+        session, (words, files) = self._session, read_said(text)
+
+        def send() -> None:
+            session.send(session.user_parts(words, files), settings, pace)
+
+        return Turn(session, send, until=pace.until)
 
     def ask(
         self,

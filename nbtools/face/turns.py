@@ -48,16 +48,16 @@ class Turn:
     """
 
     def __init__(self, session: Session, action: Callable[[], object], *, until: str = "") -> None:
-        def start() -> tuple[str, Output | None]:
+        def start() -> tuple[str, Output | None, Future[None]]:
             messages = session.conversation.messages
             last = messages[-1].id if messages else ""
             action()
-            return last, merge(session.settings.provider.settings, session.answer_settings).output
+            output = merge(session.settings.provider.settings, session.answer_settings).output
+            return last, output, session.rested()
 
         self._session = session
         self._until = until
-        self._after, self._shape = session.engine.do(start)
-        self._rested: Future[None] = session.engine.submit(session.rest())
+        self._after, self._shape, self._rested = session.engine.do(start)
 
     @property
     def messages(self) -> tuple[Message, ...]:
