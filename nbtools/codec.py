@@ -84,9 +84,9 @@ _ATOMS = frozenset({str, int, float, bool, type(None), dict})
 def _encode_plain(value: Any, saved: bool) -> Any:
     if isinstance(value, tuple):
         return [encode(item, saved=saved) for item in value]
-    if isinstance(value, Mapping) and not isinstance(value, dict):
-        return dict(value)
-    return value
+    if isinstance(value, dict):
+        return value
+    return dict(value) if isinstance(value, Mapping) else value
 
 
 @cache

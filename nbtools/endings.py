@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from nbtools import events as ev
-from nbtools.display import Seen, bundle, look, look_at, preview, reachable, together
+from nbtools.display import WORDS, Seen, bundle, look, look_at, preview, reachable, together
 from nbtools.errors import ToolError, ToolsetError
 from nbtools.failure import explain, told_of, trace
 from nbtools.jsontext import dumps
@@ -76,16 +76,20 @@ def finished(
     Returns:
         The end of the call with the value's faces for the page, the person and the model.
     """
-    faces = value if isinstance(value, Result) else Result(value)
-    own = _own_display(call, faces, shown)
-    display = together([*shown, *own]) if shown else own[0]
-    seen = _seen(faces, shown, own, display, limits)
+    display: Mapping[str, Json] | None
+    if type(value) in WORDS and not shown:  # which has no other faces, as most values
+        display, seen = reachable(bundle(value), value, call.id), look(value, limits)
+    else:
+        faces = value if isinstance(value, Result) else Result(value)
+        own = _own_display(call, faces, shown)
+        display = together([*shown, *own]) if shown else own[0]
+        value, seen = faces.value, _seen(faces, shown, own, display, limits)
     return ev.CallEnded(
         call=call.id,
         outcome="ok",
         told=_edited(call) + seen.told,
         pictures=seen.pictures,
-        value=preview(faces.value),
+        value=preview(value),
         display=display,
         time=time.time(),
     )

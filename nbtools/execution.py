@@ -11,7 +11,7 @@ from concurrent.futures import BrokenExecutor
 from typing import Any, Protocol
 
 from nbtools import events as ev
-from nbtools.display import Figures, bundle, capture, figures, together
+from nbtools.display import WORDS, Figures, bundle, capture, figures, together
 from nbtools.endings import ended, finished, kept, raised
 from nbtools.errors import ToolError
 from nbtools.executors import (
@@ -36,9 +36,6 @@ LONGEST_OUTPUT = 64_000
 """Characters that one call may print to its card."""
 
 _CUT = f"\n… (a card keeps the first {LONGEST_OUTPUT:,} characters that are printed)\n"
-
-_PLAIN = frozenset({str, int, float, bool, type(None)})
-"""Types whose faces cost nothing to write."""
 
 
 class Behind(Protocol):
@@ -123,7 +120,7 @@ async def _settled(
         veiled = settings.privacy.veiled(value, limits)
         return finished(call, veiled, limits, shown=shown)
 
-    costs_nothing = type(value) in _PLAIN and not opened.used
+    costs_nothing = type(value) in WORDS and not opened.used
     end = write() if costs_nothing else await in_worker(write)
     return kept(end, call, value, settings.variables, settings.tools)
 
@@ -144,9 +141,7 @@ class _Run:
         self._call = call
         self._tool: Tool = settings.tools[call.tool]
         self._settings = settings
-        self._late = functools.partial(behind.late, call.id)
-        self._left = functools.partial(behind.left, call.id)
-        self._in_worker = functools.partial(in_worker, late=self._late, left=self._left)
+        self._behind = behind
         self._sink = sink
         self._clock = clock
         self._ask_person = ask
@@ -240,6 +235,15 @@ class _Run:
             self._questions -= 1
             if self._clock is not None and not self._questions and self._end is not None:
                 self._clock.reschedule(self._end + self._loop.time() - self._begun)
+
+    def _late(self, value: object, error: BaseException | None) -> None:
+        self._behind.late(self._call.id, value, error)
+
+    def _left(self) -> None:
+        self._behind.left(self._call.id)
+
+    def _in_worker(self, function: Callable[[], Any]) -> Awaitable[Any]:
+        return in_worker(function, late=self._late, left=self._left)
 
     async def _in_main(self, function: Callable[[], Any]) -> Any:
         return await in_main(function, on_wait=self._on_wait)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 
 from nbtools.messages import Json
 
@@ -56,14 +57,19 @@ def json_text(value: Json) -> bytes:
     Raises:
         TypeError: Something cannot be written as JSON.
     """
-    # Three times as fast as json; pydantic is there anyway, but not to be imported at the start.
-    from pydantic_core import to_json  # noqa: PLC0415
-
     try:
-        return to_json(value)
+        return _writer()(value)
     except ValueError:  # half a surrogate pair, something too deep, or no JSON at all
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         return text.encode("utf-8", "replace")
+
+
+@cache
+def _writer() -> Callable[[Json], bytes]:
+    # Three times as fast as json; pydantic is there anyway, but not to be imported at the start.
+    from pydantic_core import to_json  # noqa: PLC0415
+
+    return to_json
 
 
 # Made once: `json.dumps` makes an encoder for every call with options.
@@ -80,20 +86,22 @@ def digest(tool: str, args: Mapping[str, Json]) -> str:
     Returns:
         16 hexadecimal characters; the order of keys does not matter.
     """
-    from pydantic_core import to_json  # noqa: PLC0415 - as above
-
     try:
-        text = to_json([tool, _in_order(args)])
+        text = _writer()([tool, _in_order(args)])
     except (ValueError, RecursionError):  # half a surrogate pair, or something deep
         text = _sorted([tool, args]).encode()
     return hashlib.sha256(text).hexdigest()[:16]
 
+
+_SCALARS = frozenset({str, int, float, bool, type(None)})
 
 # Slower, and nothing is too odd for it.
 _sorted = json.JSONEncoder(sort_keys=True, allow_nan=False, default=dict).encode
 
 
 def _in_order(value: Json) -> Json:
+    if type(value) in _SCALARS:
+        return value
     if isinstance(value, Mapping):
         return {key: _in_order(value[key]) for key in sorted(value)}
     return [_in_order(item) for item in value] if isinstance(value, list | tuple) else value

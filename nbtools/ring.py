@@ -233,7 +233,7 @@ class Ring(Record):
         task = self.engine.loop.create_task(work, name=_NAMES[type(step)])
         own.append(task)
         self._tasks[step] = task
-        task.add_done_callback(functools.partial(self._caught, step), context=context)
+        task.add_done_callback(self._caught, context=context)
 
     async def _carried(
         self, step: Step, own: Sequence[asyncio.Task[None]], context: contextvars.Context
@@ -256,10 +256,13 @@ class Ring(Record):
             if own:
                 context.run(self._finished, step, own[0], problem)
 
-    def _caught(self, step: Step, task: asyncio.Task[None]) -> None:
+    def _caught(self, task: asyncio.Task[None]) -> None:
         """Go on from a step that was cancelled before it began, or ended before it had a task."""
-        error = asyncio.CancelledError() if task.cancelled() else task.exception()
-        self._finished(step, task, error)
+        for step, known in self._tasks.items():
+            if known is task:
+                error = asyncio.CancelledError() if task.cancelled() else task.exception()
+                self._finished(step, task, error)
+                return
 
     def _finished(self, step: Step, task: asyncio.Task[None], error: BaseException | None) -> None:
         if self._tasks.get(step) is not task:

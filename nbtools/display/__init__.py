@@ -12,9 +12,10 @@ from nbtools.display.outputs import current_cell, show_static, show_view, update
 from nbtools.display.pages import reachable
 from nbtools.display.pyplot import Figures, figures
 from nbtools.display.routing import Collected, Sink, capture, user_names
-from nbtools.display.seen import Seen, look, look_at
+from nbtools.display.seen import WORDS, Seen, look, look_at
 
 __all__ = [
+    "WORDS",
     "Collected",
     "Figures",
     "Seen",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from nbtools.display.bundles import bundle, items_of, may_have_picture
 from nbtools.display.copies import copy_of
@@ -24,12 +24,11 @@ from nbtools.messages import Json, Picture
 Bundle = Mapping[str, Json]
 
 
-_WORDS = frozenset({str, int, float, bool, type(None)})
+WORDS = frozenset({str, int, float, bool, type(None)})
 """Types whose values are told in words and nothing else, which is most of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(NamedTuple):
     """The face of a value for the model."""
 
     told: str
@@ -53,7 +52,7 @@ def look(
     Returns:
         Valid text that is never empty, and pictures.
     """
-    if type(value) in _WORDS:
+    if type(value) in WORDS:
         return Seen(tell(value, **_bounds(limits)))
     try:
         things = list(_things(value, drawn))

@@ -109,7 +109,7 @@ class Described:
         # A default is as the author wrote it: a whole number, say, where a float is taken.
         if self._plain and len(read.model_fields_set) == len(self._shown):
             held = read.__dict__
-            if _is_flat(held.values()):
+            if _AS_WRITTEN.issuperset(map(type, held.values())):
                 return {outside: held[name] for name, outside in self._outside.items()}
         try:
             text = read.model_dump_json(
@@ -294,7 +294,8 @@ def _is_flat(values: Collection[object]) -> bool:
     """Say whether JSON writes values as they are: half a surrogate pair it cannot write."""
     if not _AS_WRITTEN.issuperset(map(type, values)):
         return False
-    return not [each for each in values if type(each) is str and clean_text(each) is not each]
+    texts = [each for each in values if type(each) is str and not each.isascii()]
+    return not [text for text in texts if clean_text(text) is not text]
 
 
 def _holds_secret(schema: Json, definitions: Mapping[str, Json]) -> bool:

@@ -213,8 +213,10 @@ class Tool:
         return self.preview.bound(self._values(args, objects), context)
 
     def _values(self, args: Mapping[str, Json], objects: Mapping[str, object]) -> dict[str, object]:
-        named = {self.variables[name].parameter: value for name, value in objects.items()}
-        return {**self.bind(args), **named}
+        values = self.bind(args)
+        for name, value in objects.items():
+            values[self.variables[name].parameter] = value
+        return values
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function."""
