@@ -130,30 +130,33 @@ def test_an_interrupt_ends_a_busy_cell(notebook):
 
 NEVER = "import asyncio; print('begun', flush=True); await asyncio.sleep(3600)"
 DEAF = """
-import asyncio, pathlib
+import asyncio, os, pathlib
 async def never(*args, **options):
     await asyncio.sleep(3600)
-get_ipython().kernel.do_execute = never
+if os.environ.get("JPY_SESSION_NAME", "").endswith({path!r}):
+    get_ipython().kernel.do_execute = never
+    if {once}:
+        pathlib.Path(__file__).unlink()
 """
-"""A kernel that tells about itself and executes nothing."""
-ONLY_ONCE = "pathlib.Path(__file__).unlink()\n"
+"""The kernel of one notebook tells about itself and executes nothing, at its first start or always."""
 
 
 @pytest.fixture
-def deaf(lab):
-    """Give a file of code that every new kernel of the server runs first."""
+def deaf(lab, lab_tab):
+    """Open a notebook whose kernel executes nothing; other kernels may start meanwhile."""
     startup = lab.folder / "ipython" / "profile_default" / "startup" / "deaf.py"
     startup.parent.mkdir(parents=True, exist_ok=True)
-    yield startup
+
+    def opened(*, once: bool) -> Notebook:
+        notebook = Notebook(lab, lab_tab, lab.write_notebook())
+        startup.write_text(DEAF.format(path=notebook.path, once=once))
+        notebook.page.goto(f"{lab.url}/lab")
+        notebook.call("open", True)
+        return notebook
+
+    yield opened
     startup.unlink(missing_ok=True)
     DEAF_KERNELS.clear()
-
-
-def opened_unproved(lab, tab):
-    notebook = Notebook(lab, tab, lab.write_notebook())
-    notebook.page.goto(f"{lab.url}/lab")
-    notebook.call("open", True)
-    return notebook
 
 
 def test_a_cell_that_does_not_end_says_what_is_known_of_it(notebook):
@@ -177,9 +180,8 @@ def test_code_on_the_page_that_does_not_end_says_what_is_known_of_it(widget_page
         cell.wait(0.5)
 
 
-def test_a_kernel_that_does_not_answer_is_restarted_once_and_that_is_told(lab, lab_tab, deaf):
-    deaf.write_text(DEAF + ONLY_ONCE)
-    notebook = opened_unproved(lab, lab_tab)
+def test_a_kernel_that_does_not_answer_is_restarted_once_and_that_is_told(deaf):
+    notebook = deaf(once=True)
     prove(notebook, first=0.5)
     assert notebook.run("print('alive')").text == "alive\n"
     (told,) = DEAF_KERNELS
@@ -187,9 +189,8 @@ def test_a_kernel_that_does_not_answer_is_restarted_once_and_that_is_told(lab, l
     notebook.close()
 
 
-def test_a_kernel_that_does_not_answer_after_a_restart_either_is_an_error(lab, lab_tab, deaf):
-    deaf.write_text(DEAF)
-    notebook = opened_unproved(lab, lab_tab)
+def test_a_kernel_that_does_not_answer_after_a_restart_either_is_an_error(deaf):
+    notebook = deaf(once=False)
     said = r"execute_request: not within 0.5 s\nThis .* after a restart.\nkernel: \w+\nend of the"
     with pytest.raises(RuntimeError, match=said):
         prove(notebook, first=0.5, second=0.5)
