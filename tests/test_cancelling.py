@@ -120,10 +120,19 @@ def no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(elsewhere, "GRACE", 0.0)
 
 
-def stubborn(gate: threading.Event, given: object, **settings: Any) -> nb.Tool:
+class Gate(threading.Event):
+    """What a function waits at that nothing else ends."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reached = threading.Event()
+
+
+def stubborn(gate: Gate, given: object, **settings: Any) -> nb.Tool:
     @nb.tool(**settings)
     def work() -> object:
         """Work, whatever happens."""
+        gate.reached.set()
         gate.wait()
         if isinstance(given, Exception):
             raise given
@@ -132,10 +141,11 @@ def stubborn(gate: threading.Event, given: object, **settings: Any) -> nb.Tool:
     return work
 
 
-async def left_behind(tool: nb.Tool) -> Page:
-    page = Page(Strict([call("work", {}, id="k-1")], "So."), [tool])
+async def left_behind(gate: Gate, given: object, **settings: Any) -> Page:
+    page = Page(Strict([call("work", {}, id="k-1")], "So."), [stubborn(gate, given, **settings)])
+    gate.reached.clear()
     page.command("send", text="Go")
-    await until(page, lambda: page.calls and page.calls[0].state == "running")
+    await asyncio.to_thread(gate.reached.wait)
     page.command("cancel", call="k-1")
     await until(page, lambda: said_of(page, "k-1"))
     return page
@@ -143,8 +153,8 @@ async def left_behind(tool: nb.Tool) -> Page:
 
 @pytest.mark.usefixtures("no_grace")
 async def test_a_late_value_is_recorded_and_continues_nothing():
-    gate = threading.Event()
-    page = await left_behind(stubborn(gate, {"n": 1}))
+    gate = Gate()
+    page = await left_behind(gate, {"n": 1})
     assert said_of(page, "k-1") == ["Its function still runs; what it returns is not used."]
     await page.session.rest()
     ended = page.calls[0]
@@ -160,8 +170,8 @@ async def test_a_late_value_is_recorded_and_continues_nothing():
 
 @pytest.mark.usefixtures("no_grace")
 async def test_a_late_exception_is_recorded_too():
-    gate = threading.Event()
-    page = await left_behind(stubborn(gate, ValueError("late")))
+    gate = Gate()
+    page = await left_behind(gate, ValueError("late"))
     gate.set()
     await until(page, lambda: len(said_of(page, "k-1")) == 2)
     assert said_of(page, "k-1")[1] == (
@@ -171,9 +181,9 @@ async def test_a_late_exception_is_recorded_too():
 
 @pytest.mark.usefixtures("no_grace")
 async def test_functions_that_run_on_are_counted_on_the_card():
-    gate = threading.Event()
-    await left_behind(stubborn(gate, 1))
-    page = await left_behind(stubborn(gate, 2))
+    gate = Gate()
+    await left_behind(gate, 1)
+    page = await left_behind(gate, 2)
     assert said_of(page, "k-1") == [
         "Its function still runs; what it returns is not used. 2 functions run on in this kernel."
     ]
@@ -183,9 +193,9 @@ async def test_functions_that_run_on_are_counted_on_the_card():
 
 @pytest.mark.usefixtures("no_grace")
 async def test_a_function_in_an_executor_is_left_behind_in_the_same_way():
-    gate = threading.Event()
+    gate = Gate()
     with ThreadPoolExecutor(1) as pool:
-        page = await left_behind(stubborn(gate, 5, executor=pool))
+        page = await left_behind(gate, 5, executor=pool)
         gate.set()
         await until(page, lambda: len(said_of(page, "k-1")) == 2)
     assert page.session.results["k-1"] == 5

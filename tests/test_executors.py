@@ -97,8 +97,9 @@ def test_a_task_that_wants_to_exit_does_not_end_the_engine(exit_with):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_process_starts_an_engine_of_its_own():
     code = """
-        import asyncio, os
+        import asyncio, os, warnings
         from nbtools.executors import engine
+        warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads
         engine().submit(asyncio.sleep(0)).result(5)
         child = os.fork()
         if child == 0:
