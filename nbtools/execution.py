@@ -99,7 +99,10 @@ def _clock(tool: Tool) -> asyncio.Timeout | None:
 
 async def _timed(work: _Run, clock: asyncio.Timeout) -> object:
     async with clock:
-        return await work.value()
+        try:
+            return await work.value()
+        finally:
+            work.over = True
 
 
 def _died(tool: Tool, error: BaseException) -> bool:
@@ -146,6 +149,8 @@ class _Run:
         self._clock = clock
         self._ask_person = ask
         self._loop = asyncio.get_running_loop()
+        self.over = False
+        """Whether the time of the tool is over, whatever it has left behind."""
         self._questions = 0
         """How many are asked now; while there are any the clock stands still."""
         self._begun = 0.0
@@ -225,16 +230,28 @@ class _Run:
     async def _ask_here(
         self, text: str, form: Mapping[str, Json] | None, link: str
     ) -> dict[str, Json] | None:
-        if self._clock is not None and not self._questions:  # a person's time is not tool time
-            self._begun, self._end = self._loop.time(), self._clock.when()
-            self._clock.reschedule(None)
+        if not self._questions:  # a person's time is not tool time
+            self._stop_clock()
         self._questions += 1
         try:
             return await self._ask_person(text, form, link)
         finally:
             self._questions -= 1
-            if self._clock is not None and not self._questions and self._end is not None:
-                self._clock.reschedule(self._end + self._loop.time() - self._begun)
+            if not self._questions:
+                self._go_on_with_clock()
+
+    def _stop_clock(self) -> None:
+        self._end = None
+        if self._clock is not None and not self._is_over():
+            self._begun, self._end = self._loop.time(), self._clock.when()
+            self._clock.reschedule(None)
+
+    def _go_on_with_clock(self) -> None:
+        if self._clock is not None and self._end is not None and not self._is_over():
+            self._clock.reschedule(self._end + self._loop.time() - self._begun)
+
+    def _is_over(self) -> bool:
+        return self.over or (self._clock is not None and self._clock.expired())
 
     def _late(self, value: object, error: BaseException | None) -> None:
         self._behind.late(self._call.id, value, error)

@@ -23,6 +23,9 @@ Answer = dict[str, Json] | None
 ENDS = (ev.CallEnded, ev.CallWaiting)
 """The events after which a call asks nothing any more."""
 
+GRACE = 2.0
+"""Seconds after the end of a call, in which it is cancelled; what still asks then is left over."""
+
 _WHAT = "question"
 
 
@@ -77,10 +80,9 @@ class Questions:
             self._let_go(call_id)
         try:
             return await asked.answer
-        except asyncio.CancelledError:
+        finally:
             if self._asked.get(call_id) is asked:
-                self._let_go(call_id)
-            raise
+                self._close(call_id, None)
 
     def answer(self, call: ToolCall, value: Json, question_id: str = "") -> None:
         """Give the answer to what a call asks.
@@ -124,8 +126,13 @@ class Questions:
         self._put(call_id, None)
 
     def _let_go(self, call_id: str) -> None:
-        """Cancel what asks: no answer comes, and what it would do without one comes too late."""
-        self._asked.pop(call_id).answer.cancel()
+        """Give no answer: what a tool would do about it comes too late.
+
+        Who ended the call cancels the tool, with all that this cancels in turn. What asks on its own
+        is cancelled after that; at once, one that tries again and again would hold up all chats.
+        """
+        asked = self._asked.pop(call_id)
+        asyncio.get_running_loop().call_later(GRACE, asked.answer.cancel)
         self._put(call_id, None)
 
 

@@ -193,9 +193,8 @@ class Ring(Record):
         self._live.clear()
         self._save()
         resting, self._resting = self._resting, []
-        for future in resting:
-            if not future.done():
-                future.set_result(None)
+        for future in resting:  # after all that belongs to what comes to rest, and each for itself
+            self.engine.loop.call_soon(_end, future)
 
     async def rest(self) -> None:
         """Wait until nothing runs: answered, waiting for a person, or failed."""
@@ -543,6 +542,11 @@ class Ring(Record):
             self._queued.discard(step.call)
         if task is not None:
             task.cancel()
+
+
+def _end(future: Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
 
 
 _NAMES = {kind: f"nbtools {kind.__name__}" for kind in (Ask, Prepare, Recheck, Refuse, Run)}

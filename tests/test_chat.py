@@ -138,6 +138,53 @@ async def test_a_stream_gives_every_event_until_the_rest():
     assert chat.status == "ready"
 
 
+async def test_who_hears_of_the_rest_hears_of_it_after_what_ended_the_turn():
+    asked = threading.Event()
+
+    def answer(_request: object) -> list[Any]:
+        asked.set()
+        return [say("Well"), hold(asyncio.Event())]
+
+    chat = chat_of(answer, "And now?")
+    turns: list[Any] = []
+    first = chat.send("Hi")
+    first.rested.add_done_callback(lambda _: turns.append(chat.send("Next")))
+    await asyncio.to_thread(asked.wait, 10)
+    chat.clear()
+    await asyncio.wrap_future(first.rested)
+    await turns[0]
+    assert texts(chat.messages) == ["Next", "And now?"]
+
+
+async def test_a_stream_that_a_clear_ends_tells_of_that_too():
+    chat = chat_of([say("Well"), hold(asyncio.Event())])
+    kinds: list[str] = []
+    async for event in chat.stream("Hi"):
+        kinds.append(event.type)
+        if event.type == "part-added" and "text-delta" not in kinds:
+            chat.clear()
+    assert kinds[-1] == "messages-removed"
+
+
+@pytest.mark.parametrize(
+    "error", [SystemExit, KeyboardInterrupt, asyncio.CancelledError, ValueError]
+)
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+async def test_what_a_callback_raises_at_the_rest_takes_nothing_from_others(error: Any):
+    gate = asyncio.Event()
+    chat = chat_of([hold(gate), say("Hello.")], "Again.")
+    turn = chat.send("Hi")
+
+    def fail(_: object) -> None:
+        raise error
+
+    turn.rested.add_done_callback(fail)
+    other = chat._session.engine.do(chat._session.rested)
+    gate.set()
+    await asyncio.wait_for(asyncio.wrap_future(other), 10)
+    assert (await chat.send("And?")).text == "Again."
+
+
 async def test_a_stream_raises_the_providers_error_at_its_end():
     chat = chat_of([say("Hel"), fault(OverloadedError("Busy."))])
     kinds: list[str] = []

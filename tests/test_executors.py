@@ -78,6 +78,28 @@ def test_a_submitted_coroutine_survives_garbage_collection():
     assert done.wait(5)
 
 
+def test_work_that_fails_keeps_nothing_of_the_callers():
+    class Big:
+        pass
+
+    def caller() -> weakref.ref[Big]:
+        big = Big()
+
+        def work() -> None:
+            raise ValueError(str(big))
+
+        with pytest.raises(ValueError, match="Big"):
+            engine().do(work)
+        return weakref.ref(big)
+
+    gc.collect()
+    gc.disable()
+    try:
+        assert caller()() is None
+    finally:
+        gc.enable()
+
+
 @pytest.mark.parametrize("exit_with", [SystemExit, KeyboardInterrupt])
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_task_that_wants_to_exit_does_not_end_the_engine(exit_with):

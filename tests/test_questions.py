@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ from typing import Any
 import pytest
 
 import nbtools as nb
-from nbtools import storage
+from nbtools import questions, storage
 from nbtools.errors import AlreadyDecided, InvalidArguments, ToolError
 from nbtools.messages import Question
 from nbtools.testing import call
@@ -137,33 +139,72 @@ async def carried(page: Page, command: str, **fields: Any) -> None:
     await page.session.rest()
 
 
+@pytest.mark.parametrize("settings", [{}, {"timeout": 60}])
 @pytest.mark.parametrize("end", ENDS)
-async def test_a_call_that_ends_while_it_asks_is_cancelled_and_given_no_answer(end: str):
+async def test_a_call_that_ends_while_it_asks_is_cancelled_once_and_given_no_answer(
+    end: str, settings: Any
+):
     """What the tool does about an answer, also about none, would come after its end."""
     heard: list[Any] = []
-    gone = asyncio.Event()
+    gone = threading.Event()
 
-    @nb.tool
+    @nb.tool(**settings)
     async def moor(ctx: ToolContext[None]) -> None:
         """Moor a ship."""
         try:
             heard.append(await ctx.ask("Where?", FORM))
+        except asyncio.CancelledError:
+            for _ in range(5):  # what a second cancellation would cut short
+                await asyncio.sleep(0)
+            heard.append(f"cancelled: {ctx.cancelled}")
+            raise
         finally:
             gone.set()
 
     page = Page(Strict([call("moor", {}, id="k-1")], "Well then."), [moor])
     await page.say("Moor her")
     await ENDS[end](page)
-    await gone.wait()
-    assert (heard, page.session.conversation.status) == ([], "ready")
+    await asyncio.to_thread(gone.wait, 10)
+    assert (heard, page.session.conversation.status) == (["cancelled: True"], "ready")
     assert [known.outcome for known in page.session.calls()] == ["cancelled"] * (end != "clear")
 
 
-async def test_what_a_tool_leaves_behind_is_cancelled_when_it_asks_for_an_ended_call():
+async def test_a_call_on_the_main_thread_that_ends_while_it_asks_is_cancelled_as_a_whole():
+    heard: list[str] = []
+    gone = asyncio.Event()
+
+    @nb.tool(thread="main")
+    async def moor(ctx: ToolContext[None]) -> None:
+        """Moor two ships."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(ctx.ask("Where?"))
+                group.create_task(ctx.ask("And the other?"))
+            heard.append("went on")
+        finally:
+            heard.append(f"cancelled: {ctx.cancelled}")
+            gone.set()
+
+    chat = nb.Chat(nb.Scripted([call("moor", {})]), tools=[moor])
+    await chat.send("Moor them")
+    chat.stop()
+    await asyncio.wait_for(gone.wait(), 10)
+    assert heard == ["cancelled: True"]
+    chat.close()
+
+
+@pytest.fixture
+def no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(questions, "GRACE", 0.0)
+
+
+@pytest.mark.usefixtures("no_grace")
+@pytest.mark.parametrize("settings", [{}, {"timeout": 60}])
+async def test_what_a_tool_leaves_behind_is_cancelled_when_it_asks_for_an_ended_call(settings: Any):
     left: list[asyncio.Task[Any]] = []
     over = asyncio.Event()
 
-    @nb.tool
+    @nb.tool(**settings)
     async def moor(ctx: ToolContext[None]) -> str:
         """Moor a ship."""
 
@@ -171,14 +212,37 @@ async def test_what_a_tool_leaves_behind_is_cancelled_when_it_asks_for_an_ended_
             await over.wait()
             return await ctx.ask("Where?")
 
-        left.append(asyncio.create_task(later()))
+        left.extend(asyncio.create_task(each) for each in (later(), ctx.ask("Why?")))
+        await asyncio.sleep(0)
         return "Moored."
 
     page = Page(Strict([call("moor", {}, id="k-1")], "Done."), [moor])
     await page.say("Moor her")
     over.set()
     await asyncio.wait(left)
-    assert (left[0].cancelled(), page.call("k-1").question) == (True, None)
+    assert [each.cancelled() for each in left] == [True, True]
+    assert page.call("k-1").question is None
+
+
+async def test_a_tool_that_asks_on_after_its_end_holds_up_nobody():
+    tries: list[int] = []
+    free = asyncio.Event()
+
+    @nb.tool
+    async def moor(ctx: ToolContext[None]) -> None:
+        """Moor a ship, whatever happens."""
+        while not free.is_set():
+            tries.append(len(tries))
+            with contextlib.suppress(asyncio.CancelledError):
+                await ctx.ask("Where?")
+
+    page = Page(Strict([call("moor", {}, id="k-1")], "Done."), [moor])
+    await page.say("Moor her")
+    page.command("stop")
+    other = Page(Strict("Hello."))
+    await other.say("Hi")
+    assert (other.texts, tries) == (["Hi", "Hello."], [0, 1])
+    free.set()
 
 
 async def test_stop_ends_a_call_that_asks():

@@ -47,15 +47,11 @@ class Engine:
             return work()
 
         future: Future[T] = Future()
-
-        def carry() -> None:
-            try:
-                future.set_result(work())
-            except BaseException as error:  # noqa: BLE001 - it is raised where the caller waits
-                future.set_exception(error)
-
-        self.post(carry)
-        return future.result()
+        self.post(_carry, work, future)
+        try:
+            return future.result()
+        finally:
+            del future  # its error leads back here, and to all that the caller holds
 
     def submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
         """Run a coroutine on the engine's loop; safe from every thread.
@@ -71,6 +67,15 @@ class Engine:
         self._submitted.add(future)
         future.add_done_callback(self._submitted.discard)
         return future
+
+
+def _carry(work: Callable[[], T], future: Future[T]) -> None:
+    try:
+        future.set_result(work())
+    except BaseException as error:  # noqa: BLE001 - it is raised where the caller waits
+        future.set_exception(error)
+    finally:
+        del work, future  # as above
 
 
 def _start_loop() -> asyncio.AbstractEventLoop:
