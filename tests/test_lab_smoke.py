@@ -151,7 +151,7 @@ def deaf(lab, lab_tab):
         notebook = Notebook(lab, lab_tab, lab.write_notebook())
         startup.write_text(DEAF.format(path=notebook.path, once=once))
         notebook.page.goto(f"{lab.url}/lab")
-        notebook.call("open", True)
+        notebook.call("open", True, False)
         return notebook
 
     yield opened

@@ -30,32 +30,34 @@ window.harness = (() => {
     return [...app.shell.widgets("main")].find((widget) => widget.context?.path === path);
   }
 
-  // Waits for a notebook that is opening; `kernel` says whether one is expected.
-  async function ready(path, kernel) {
+  // Waits for a notebook that is opening; `kernel` says whether one is expected, `known` whether it
+  // has answered before.
+  async function ready(path, kernel, known) {
     const app = await application();
     const panel = await until(() => findPanel(app, path), 60, `panel of ${path}`);
     await within(Promise.all([panel.context.ready, panel.revealed]), 60, `content of ${path}`);
     if (kernel) {
       await within(panel.sessionContext.ready, 60, "session");
       const connection = await until(() => panel.sessionContext.session?.kernel, 60, "kernel");
-      await within(connection.info, 60, "kernel info");
+      if (known) await within(connection.info, 60, "kernel info");
     }
     panels.set(path, panel);
     return panel.id;
   }
 
   // Opens a notebook in the application that is already loaded.
-  async function open(path, kernel) {
+  async function open(path, kernel, known) {
     const app = await application();
     const kernelPreference = kernel ? {} : { shouldStart: false, autoStartDefault: false };
     await app.commands.execute("docmanager:open", { path, factory: "Notebook", kernelPreference });
-    return ready(path, kernel);
+    return ready(path, kernel, known);
   }
 
-  // Has the kernel execute nothing: both its reply and its idle must arrive. That the kernel told
-  // about itself shows neither, and a kernel was seen that did that and never ended its first cell.
+  // Has the kernel tell about itself, and execute nothing: both its reply and its idle must arrive.
+  // Kernels were seen that did not do the one, and that did the one and never ended their first cell.
   async function prove(path, seconds) {
     const { kernel } = panels.get(path).sessionContext.session;
+    await within(kernel.info, 40, "kernel info");
     const request = kernel.requestExecute({ code: "", silent: true, store_history: false });
     await within(request.done, seconds, "a silent execute_request");
   }

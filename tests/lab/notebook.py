@@ -107,14 +107,14 @@ class Notebook:
         address = f"{self.server.url}/{ADDRESSES[self._application]}/{self.path}"
         self.page.goto("about:blank")
         self.page.goto(address)
-        self.call("ready", self._kernel)
+        self.call("ready", self._kernel, not self._is_unproved)
         self._prove_once()
 
     def open_beside(self) -> None:
         """Open it in the JupyterLab that the tab shows, which is loaded first if need be."""
         if not self.page.url.startswith(self.server.url):
             self.page.goto(f"{self.server.url}/lab")
-        self.call("open", self._kernel)
+        self.call("open", self._kernel, not self._is_unproved)
         self._prove_once()
 
     def _prove_once(self) -> None:

@@ -71,14 +71,17 @@ async function connect({ address, name, id }) {
   });
   const kernels = new KernelManager({ serverSettings });
   kernel = id ? kernels.connectTo({ model: { id, name } }) : await kernels.startNew({ name });
-  await within(kernel.info, 60, "kernel info");
   manager = new LiveManager(kernel);
-  if (id) await within(manager._loadFromKernel(), 30, "widgets of the kernel");
+  if (id) {
+    await within(kernel.info, 60, "kernel info");
+    await within(manager._loadFromKernel(), 30, "widgets of the kernel");
+  }
   return kernel.id;
 }
 
-// Has the kernel execute nothing: both its reply and its idle must arrive.
+// Has the kernel tell about itself, and execute nothing: both its reply and its idle must arrive.
 async function prove(seconds) {
+  await within(kernel.info, 40, "kernel info");
   const request = kernel.requestExecute({ code: "", silent: true, store_history: false });
   await within(request.done, seconds, "a silent execute_request");
 }
