@@ -202,12 +202,13 @@ def test_the_traffic_of_a_cell_is_counted(notebook):
     notebook.run("1")
     traffic = notebook.tab.traffic
     traffic.reset()
-    traffic.frames = frames = []
+    frames: list[str | bytes] = []
+    traffic.frames = frames
     notebook.run("print('x' * 10_000)")
     traffic.frames = None
     assert [10_000 < len(frame) < 11_000 for frame in frames].count(True) == 1
     counted = (traffic.received_messages, traffic.received_bytes)
-    assert counted == (len(frames), sum(map(len, frames)))
+    assert counted == (len(frames), sum(len(frame) for frame in frames))
     assert traffic.sent_messages >= 1
 
 
