@@ -242,16 +242,18 @@ class _Run:
 
     def _stop_clock(self) -> None:
         self._end = None
-        if self._clock is not None and not self._is_over():
-            self._begun, self._end = self._loop.time(), self._clock.when()
-            self._clock.reschedule(None)
+        if (clock := self._ticking()) is not None:
+            self._begun, self._end = self._loop.time(), clock.when()
+            clock.reschedule(None)
 
     def _go_on_with_clock(self) -> None:
-        if self._clock is not None and self._end is not None and not self._is_over():
-            self._clock.reschedule(self._end + self._loop.time() - self._begun)
+        if self._end is not None and (clock := self._ticking()) is not None:
+            clock.reschedule(self._end + self._loop.time() - self._begun)
 
-    def _is_over(self) -> bool:
-        return self.over or (self._clock is not None and self._clock.expired())
+    def _ticking(self) -> asyncio.Timeout | None:
+        """Give what limits the time of the tool, until that is over: what it left behind may ask on."""
+        clock = self._clock
+        return None if clock is None or self.over or clock.expired() else clock
 
     def _late(self, value: object, error: BaseException | None) -> None:
         self._behind.late(self._call.id, value, error)
@@ -268,9 +270,9 @@ class _Run:
     def _on_wait(self, text: str) -> None:
         self._sink.progress(None, text)
         timeout = self._tool.timeout
-        if not text and timeout is not None and self._clock is not None:
+        if not text and timeout is not None and (clock := self._ticking()) is not None:
             # Waiting for the main thread is not tool time.
-            self._clock.reschedule(asyncio.get_running_loop().time() + timeout)
+            clock.reschedule(self._loop.time() + timeout)
 
 
 def _may_help(tool: Tool, error: BaseException) -> bool:

@@ -194,7 +194,7 @@ class Ring(Record):
         self._save()
         resting, self._resting = self._resting, []
         for future in resting:  # after all that belongs to what comes to rest, and each for itself
-            self.engine.loop.call_soon(_end, future)
+            self.engine.loop.call_soon(_end_wait, future)
 
     async def rest(self) -> None:
         """Wait until nothing runs: answered, waiting for a person, or failed."""
@@ -544,7 +544,7 @@ class Ring(Record):
             task.cancel()
 
 
-def _end(future: Future[None]) -> None:
+def _end_wait(future: Future[None]) -> None:
     if not future.done():
         future.set_result(None)
 

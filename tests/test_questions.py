@@ -16,7 +16,7 @@ from nbtools import questions, storage
 from nbtools.errors import AlreadyDecided, InvalidArguments, ToolError
 from nbtools.messages import Question
 from nbtools.testing import call
-from nbtools.tools import ToolContext
+from nbtools.tools import ToolContext, invoke
 from tests.stage import Page, Strict, run_jumping
 
 FORM = {
@@ -222,6 +222,31 @@ async def test_what_a_tool_leaves_behind_is_cancelled_when_it_asks_for_an_ended_
     await asyncio.wait(left)
     assert [each.cancelled() for each in left] == [True, True]
     assert page.call("k-1").question is None
+
+
+async def test_a_question_after_the_time_of_a_tool_does_not_take_the_place_of_its_end(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(invoke, "GRACE", 0.0)
+    heard: list[str] = []
+
+    @nb.tool(timeout=0.01)
+    async def moor(ctx: ToolContext[None]) -> None:
+        """Moor a ship, and ask about it too late."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            try:
+                await ctx.ask("And now?")
+            except BaseException as error:
+                heard.append(type(error).__name__)
+                raise
+
+    page = Page(Strict([call("moor", {}, id="k-1")], "Done."), [moor])
+    await page.say("Moor her")
+    page.command("stop")
+    assert (page.call("k-1").outcome, page.call("k-1").question) == ("timeout", None)
+    assert heard == []  # it is left to itself, still asking
 
 
 async def test_a_tool_that_asks_on_after_its_end_holds_up_nobody():

@@ -87,7 +87,8 @@ class Talking:
         pace: Pace,
         settings: Settings | None,
     ) -> Turn:
-        session, (words, files) = self._session, read_said(text)
+        session = self._session
+        words, files = read_said(text)
 
         def send() -> None:
             session.send(session.user_parts(words, files), settings, pace)
