@@ -10,6 +10,7 @@ import ssl
 import threading
 import traceback
 import warnings
+from base64 import b64encode
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -124,7 +125,8 @@ async def test_the_log_of_the_http_client_has_no_query_and_no_header_of_ours(
             await ask(provider)
         assert said(await ask(provider)) == "Hi"
         assert server.paths[0].endswith("?api-key=key-hushhush")
-        assert f"{server.url}/chat/completions" in caplog.text
+        assert (f"{server.url}/chat/completions" in caplog.text) is own
+        assert "send_request_headers" in caplog.text
         assert "hushhush" not in caplog.text
         await client.get(f"{server.url}/models?mine=hushhush")
     assert "mine=hushhush" in caplog.text  # the user's own requests are the user's affair
@@ -155,14 +157,62 @@ async def test_the_password_of_a_proxy_is_shown_nowhere():
     assert b"hushhush" not in pickle.dumps(provider)
 
 
-async def test_connecting_the_first_word_and_a_pause_have_limits_of_their_own():
+ENVIRONMENTS: list[tuple[dict[str, str], bool]] = [
+    ({"HTTP_PROXY": "http://{host}"}, True),
+    ({"http_proxy": "{host}"}, True),
+    ({"ALL_PROXY": "http://{host}"}, True),
+    ({"HTTPS_PROXY": "http://{host}"}, False),
+    ({"HTTP_PROXY": "http://{host}", "NO_PROXY": "other, .invalid"}, False),
+    ({"ALL_PROXY": "http://{host}", "NO_PROXY": "*"}, False),
+    ({}, False),
+]
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize(("named", "gone_through"), ENVIRONMENTS)
+async def test_the_proxy_of_the_environment_is_gone_through_where_it_is_meant(
+    named: dict[str, str], gone_through: bool, monkeypatch: pytest.MonkeyPatch
+):
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "REQUEST_METHOD"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+    async with ModelServer(text_reply("Hi")) as server:
+        for name, value in named.items():
+            monkeypatch.setenv(name, value.format(host=server.host))
+        provider = OpenAI("m", base_url="http://model.invalid/v1", api_key="")
+        if gone_through:
+            assert said(await ask(provider)) == "Hi"
+            return
+        with pytest.raises(errors.ConnectionError, match=r"There is no host 'model\.invalid'"):
+            await ask(provider)
+        assert server.connections == 0
+
+
+async def test_a_login_in_the_address_stands_before_a_key():
+    async with ModelServer(text_reply("Hi")) as server:
+        address = server.url.replace("//", "//me:w%C3%B6rd-hushhush@")
+        assert said(await ask(OpenAI("m", base_url=address, api_key="k"))) == "Hi"
+        pair = b64encode("me:wörd-hushhush".encode()).decode()
+        assert server.headers[0]["authorization"] == f"Basic {pair}"
+
+
+async def test_connecting_the_first_word_and_a_pause_have_limits_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    connecting: list[float] = []
+    send = httpx.AsyncHTTPTransport.handle_async_request
+
+    async def noted(self: httpx.AsyncHTTPTransport, request: httpx.Request) -> httpx.Response:
+        connecting.append(request.extensions["timeout"]["connect"])
+        return await send(self, request)
+
+    monkeypatch.setattr(httpx.AsyncHTTPTransport, "handle_async_request", noted)
     limits = nb.Timeouts(connect=3.0, first=5.0, idle=0.1)
     pause: list[Any] = [sse(chunk({"content": "one"}), done=False), threading.Event()]
     async with ModelServer(pause) as server:
         provider = OpenAI("m", base_url=server.url, api_key="", timeout=limits)
-        client = (await provider._clients._own()).client
         events = await ask(provider)
-    assert client.timeout.connect == 3.0
+    assert connecting == [3.0]
     assert events[0] == ModelText("one")
     assert isinstance(events[1], ModelFault)
     assert events[1].error.text == f"{server.host} sent nothing for 0.1 seconds."
@@ -203,7 +253,6 @@ async def test_cookies_are_neither_kept_nor_sent():
         provider = OpenAI("m", base_url=server.url, api_key="")
         texts = [said([e async for now in provider.stream(HI) for e in now]) for _ in range(2)]
         assert texts == ["Hi", "Ho"]
-        assert not (await provider._clients._own()).client.cookies
         assert "cookie" not in server.headers[1]
         await provider.close()
 
@@ -252,6 +301,6 @@ async def test_the_certificates_are_read_once_and_again_when_others_are_named(
         monkeypatch.setenv("SSL_CERT_FILE", named)
         for _ in range(3):
             provider = OpenAI("m", base_url="https://model.invalid/v1", api_key="")
-            await provider._clients._own()
+            await provider._clients._of_this_loop(provider._address("/models"))
             await provider.close()
     assert read == own

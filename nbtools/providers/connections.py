@@ -6,10 +6,12 @@ import asyncio
 import os
 import socket
 import ssl
+from base64 import b64encode
 from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 from nbtools import errors
@@ -76,12 +78,12 @@ class Clients:
         body: bytes | None = None,
         login: tuple[str, str] | None = None,
     ) -> httpx.Response:
-        """Send a request from the client of the running loop.
+        """Send a request over the connections of the running loop.
 
         Args:
             method: Such as "POST".
             address: The whole address.
-            headers: What it has besides the client's own.
+            headers: What it has besides those of every request.
             body: The content, if there is any.
             login: User and password, where the address had them.
 
@@ -91,24 +93,24 @@ class Clients:
         Raises:
             httpx.HTTPError: There was no connection, or no answer.
         """
-        own = await self._own()
-        client, request = own.client, own.request(method, address, headers, body)
+        kept = await self._of_this_loop(address)
         with quietly():
-            if login is None:
-                return await client.send(request, stream=True)
-            return await client.send(request, auth=login, stream=True)
+            return await kept.send(method, address, headers, body, login)
 
-    async def _own(self) -> _Kept:
+    async def _of_this_loop(self, address: str) -> _Kept:
         loop = asyncio.get_running_loop()
         if loop not in self._kept:
-            own = self._kept[loop] = self._made()
-            await anext(own.keeper)
+            kept = self._kept[loop] = self._made(address)
+            await anext(kept.keeper)
         return self._kept[loop]
 
-    def _made(self) -> _Kept:
+    def _made(self, address: str) -> _Kept:
         if self._given is not None:
             return _Lent(self._given)
-        return _Own(self._connect, self._proxy, direct=self._direct)
+        if self._direct:
+            return _Own(self._connect, None, _trust())
+        proxy = self._proxy or _proxy_for(address)
+        return _Own(self._connect, proxy, _trust(*map(os.environ.get, _CERTIFICATES)))
 
     async def close(self) -> None:
         """Close the client of the running loop; the next request makes another."""
@@ -125,49 +127,54 @@ class _Lent:
         self._copy, transports = lend(client)
         self.keeper = _keep(*transports)
 
-    @property
-    def client(self) -> httpx.AsyncClient:
-        """What sends requests; what the user closed is asked itself, and says so."""
-        return self._given if self._given.is_closed else self._copy
-
-    def request(
-        self, method: str, address: str, headers: dict[str, str], body: bytes | None
-    ) -> httpx.Request:
-        """Make a request with the user's own defaults."""
-        return self._copy.build_request(method, address, content=body, headers=headers)
+    async def send(
+        self,
+        method: str,
+        address: str,
+        headers: dict[str, str],
+        body: bytes | None,
+        login: tuple[str, str] | None,
+    ) -> httpx.Response:
+        """Send a request with the user's own defaults."""
+        request = self._copy.build_request(method, address, content=body, headers=headers)
+        # What the user closed is asked itself, and says so.
+        client = self._given if self._given.is_closed else self._copy
+        if login is None:
+            return await client.send(request, stream=True)
+        return await client.send(request, auth=login, stream=True)
 
 
 class _Own:
-    """Our own client on one loop, and what all its requests have in common."""
+    """Our own connections on one loop, and what all requests over them have in common.
 
-    def __init__(self, connect: float, proxy: str | None, *, direct: bool) -> None:
+    No client stands before them: an API has no cookies, and nobody follows it elsewhere.
+    """
+
+    def __init__(self, connect: float, proxy: str | None, trusted: ssl.SSLContext) -> None:
         import httpx  # noqa: PLC0415 - a third of the time of `import nbtools`
 
-        # How long a request and its answer may take is watched over by who asks.
-        timeout = httpx.Timeout(None, connect=connect)
-        named = () if direct else map(os.environ.get, _CERTIFICATES)
-        self.client = httpx.AsyncClient(
-            timeout=timeout, proxy=proxy, trust_env=not direct, verify=_trust(*named)
-        )
-        # No API has cookies, and to look for one costs as much as to make a request.
-        self.client.cookies.extract_cookies = _ignore  # type: ignore[assignment]
-        self.keeper = _keep(self.client)
-        self._own_headers = dict(self.client.headers)
-        self._given: tuple[str, dict[str, str]] = ("", {})
-        self._headers, self._url = self.client.headers, self.client.base_url
-        self._extensions = {"timeout": timeout.as_dict()}
         self._httpx = httpx
+        self._transport = httpx.AsyncHTTPTransport(verify=trusted, proxy=proxy)
+        # How long a request and its answer may take is watched over by who asks.
+        self._extensions = {"timeout": httpx.Timeout(None, connect=connect).as_dict()}
+        self._asked: object = None
+        self._url, self._headers = httpx.URL(), httpx.Headers()
+        self.keeper = _keep(self._transport)
 
-    def request(
-        self, method: str, address: str, headers: dict[str, str], body: bytes | None
-    ) -> httpx.Request:
-        """Make a request without merging and parsing anew what is the same each time."""
-        if (address, headers) != self._given:
-            self._given = address, headers
+    async def send(
+        self,
+        method: str,
+        address: str,
+        headers: dict[str, str],
+        body: bytes | None,
+        login: tuple[str, str] | None,
+    ) -> httpx.Response:
+        """Send a request; what is the same each time is written and parsed once."""
+        if (address, headers, login) != self._asked:
+            self._asked = address, headers, login
             self._url = self._httpx.URL(address)
-            host = {"host": self._url.netloc.decode("ascii")}
-            self._headers = self._httpx.Headers({**host, **self._own_headers, **headers})
-        made = self._httpx.Request(
+            self._headers = self._all(headers, login)
+        request = self._httpx.Request(
             method,
             self._url,
             headers=self._headers,
@@ -175,12 +182,31 @@ class _Own:
             extensions=self._extensions,
         )
         if body is not None:
-            made.headers["content-length"] = str(len(body))
-        return made
+            request.headers["content-length"] = str(len(body))
+        return await self._transport.handle_async_request(request)
+
+    def _all(self, headers: dict[str, str], login: tuple[str, str] | None) -> httpx.Headers:
+        every = {
+            "host": self._url.netloc.decode("ascii"),
+            "user-agent": f"python-httpx/{self._httpx.__version__}",
+            **headers,
+        }
+        if login is not None:
+            pair = b64encode(":".join(login).encode()).decode("ascii")
+            every["authorization"] = f"Basic {pair}"
+        return self._httpx.Headers(every)
 
 
-def _ignore(_: object) -> None:
-    """Take nothing of it."""
+def _proxy_for(address: str) -> str | None:
+    """Give the proxy that the environment names for an address, if any."""
+    from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415 - as above
+
+    parts = urlsplit(address)
+    if proxy_bypass(parts.netloc):
+        return None
+    proxies = getproxies()
+    proxy = proxies.get(parts.scheme) or proxies.get("all") or None
+    return proxy if proxy is None or "://" in proxy else f"http://{proxy}"
 
 
 _Kept = _Own | _Lent
@@ -195,7 +221,7 @@ def _trust(*named: str | None) -> ssl.SSLContext:
 
 
 async def _keep(
-    *closed: httpx.AsyncClient | httpx.AsyncBaseTransport,
+    *closed: httpx.AsyncBaseTransport,
 ) -> AsyncGenerator[None, None]:
     # A loop closes the generators that it has begun before it closes itself.
     try:
