@@ -12,7 +12,8 @@ import contextvars
 import functools
 import logging
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+import types
+from collections.abc import Callable, Coroutine, Generator, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
@@ -225,45 +226,34 @@ class Ring(Record):
     def _start(self, step: Step) -> None:
         self._save()
         self._pace = self._pace.after(step)
-        own: list[asyncio.Task[None]] = []
         # What a step sets in its context is its own: what follows begins where it began.
-        context = contextvars.copy_context()
-        work = self._carried(step, own, context)
-        task = self.engine.loop.create_task(work, name=_NAMES[type(step)])
-        own.append(task)
-        self._tasks[step] = task
-        task.add_done_callback(self._caught, context=context)
+        work = self._carried(step, contextvars.copy_context())
+        work.send(None)  # so that it goes on from the step even if that is cancelled at once
+        # Not by the loop, whose tasks may be eager: a step begins after it has been noted.
+        self._tasks[step] = asyncio.Task(work, loop=self.engine.loop, name=_NAMES[type(step)])
 
-    async def _carried(
-        self, step: Step, own: Sequence[asyncio.Task[None]], context: contextvars.Context
-    ) -> None:
+    async def _carried(self, step: Step, context: contextvars.Context) -> None:
         """Carry out a step, and go on from what came of it.
 
         Args:
             step: The step.
-            own: The task in which it is carried out.
             context: What the steps after it begin with.
         """
         problem: BaseException | None = None
         try:
+            await _begun()
             await self._work(step)
-        except BaseException as error:
+        except GeneratorExit:  # the loop is gone
+            raise
+        except BaseException as error:  # noqa: BLE001 - it is shown, or raised below
             problem = error
-            if not isinstance(error, Exception):
-                raise
-        finally:
-            if own:
-                context.run(self._finished, step, own[0], problem)
+        context.run(self._finished, step, asyncio.current_task(), problem)
+        if problem is not None and not isinstance(problem, Exception):
+            raise problem
 
-    def _caught(self, task: asyncio.Task[None]) -> None:
-        """Go on from a step that was cancelled before it began, or ended before it had a task."""
-        for step, known in self._tasks.items():
-            if known is task:
-                error = asyncio.CancelledError() if task.cancelled() else task.exception()
-                self._finished(step, task, error)
-                return
-
-    def _finished(self, step: Step, task: asyncio.Task[None], error: BaseException | None) -> None:
+    def _finished(
+        self, step: Step, task: asyncio.Task[None] | None, error: BaseException | None
+    ) -> None:
         if self._tasks.get(step) is not task:
             return  # whoever dropped it has gone on
         del self._tasks[step]
@@ -542,6 +532,12 @@ class Ring(Record):
             self._queued.discard(step.call)
         if task is not None:
             task.cancel()
+
+
+@types.coroutine
+def _begun() -> Generator[None, None, None]:
+    """Hold a coroutine where it is thrown into what ends it, instead of never having begun."""
+    yield
 
 
 def _end_wait(future: Future[None]) -> None:

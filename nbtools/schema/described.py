@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import typing
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
 
-_AS_WRITTEN = frozenset({str, int, bool, type(None)})
+_AS_WRITTEN = (str, int, bool)
 """Types whose values JSON writes as they are."""
 
 
@@ -67,8 +67,7 @@ class Described:
         }
         """Parameters whose types may read what they wrote in another way: outside names."""
         self._outside = {name: str(self._model.model_fields[name].alias) for name in self._shown}
-        self._plain = not self._stays and not self._uncertain
-        """Whether what JSON writes is what the function takes."""
+        self._exact = self._exact_types()
         self._silent = {name for name in self._shown if self._is_silent(name)}
         self.parameters = self._schema()
 
@@ -84,6 +83,8 @@ class Described:
         Raises:
             InvalidArguments: They do not fit.
         """
+        if self._are_taken_as_they_are(args):
+            return {outside: args[outside] for outside in self._outside.values()}
         read = self._read(args)
         effective = self._written_back(read)
         return self._readable(effective, read, args) if self._uncertain else effective
@@ -100,17 +101,34 @@ class Described:
         Raises:
             InvalidArguments: They do not fit.
         """
+        if self._are_taken_as_they_are(args):
+            return {self._shown[name].name: args[out] for name, out in self._outside.items()}
         read = self._read(args)
         given, held = read.model_fields_set, read.__dict__
         return {each.name: held[name] for name, each in self._shown.items() if name in given}
 
+    def _are_taken_as_they_are(self, args: Mapping[str, Json]) -> bool:
+        """Say whether reading arguments would give just them: most are texts and whole numbers."""
+        exact = self._exact
+        if exact is None or args.keys() != exact.keys():
+            return False
+        for name, value in args.items():
+            if type(value) is not exact[name]:
+                return False
+            # Half a surrogate pair is nothing that JSON can write.
+            if type(value) is str and not value.isascii() and clean_text(value) is not value:
+                return False
+        return True
+
+    def _exact_types(self) -> dict[str, Any] | None:
+        """Give the types of the parameters by outside name, if each takes all values of its type."""
+        fields = [self._model.model_fields[name] for name in self._shown]
+        if any(each.annotation not in _AS_WRITTEN or each.metadata for each in fields):
+            return None
+        return {str(each.alias): each.annotation for each in fields}
+
     def _written_back(self, read: BaseModel) -> dict[str, Json]:
         unset = self._silent - read.model_fields_set
-        # A default is as the author wrote it: a whole number, say, where a float is taken.
-        if self._plain and len(read.model_fields_set) == len(self._shown):
-            held = read.__dict__
-            if _AS_WRITTEN.issuperset(map(type, held.values())):
-                return {outside: held[name] for name, outside in self._outside.items()}
         try:
             text = read.model_dump_json(
                 by_alias=True, round_trip=True, exclude=unset or None, warnings="none"
@@ -143,11 +161,6 @@ class Described:
         return effective
 
     def _read(self, args: Mapping[str, Json]) -> BaseModel:
-        if self._plain and _is_flat(args.values()):
-            try:
-                return self._model.model_validate(dict(args))
-            except self._invalid:
-                pass  # what is wrong is told in the words of JSON
         try:
             # As JSON text, so that a tuple, a set or a date is read as JSON writes it.
             return self._model.model_validate_json(dumps(dict(args)))
@@ -288,14 +301,6 @@ class Described:
                     f"Tool {self._tool!r}: parameter {name!r} is a secret; a model must not fill "
                     "it in. Take it from ToolContext."
                 )
-
-
-def _is_flat(values: Collection[object]) -> bool:
-    """Say whether JSON writes values as they are: half a surrogate pair it cannot write."""
-    if not _AS_WRITTEN.issuperset(map(type, values)):
-        return False
-    texts = [each for each in values if type(each) is str and not each.isascii()]
-    return not [text for text in texts if clean_text(text) is not text]
 
 
 def _holds_secret(schema: Json, definitions: Mapping[str, Json]) -> bool:
