@@ -37,7 +37,7 @@ CASES = (
     Case("text-20000", 1.35, 7),
     Case("arguments-2000", 1.6, 21),
     Case("arguments-8000", 1.6, 9),
-    Case("rounds-10x3", 1.75, 21),
+    Case("rounds-10x3", 1.75, 61),
 )
 PACED = "text-2000@1000"
 EARLIER = 200

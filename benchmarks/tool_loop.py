@@ -10,7 +10,7 @@ from common import Measure, judge
 from loop_cpu import Case, Contest, contend
 from model_server import serve
 
-CASE = Case("mixed-10x3", 1.75, 31)
+CASE = Case("mixed-10x3", 1.75, 101)
 
 
 def main() -> None:
