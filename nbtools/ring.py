@@ -243,17 +243,16 @@ class Ring(Record):
         try:
             await _begun()
             await self._work(step)
-        except GeneratorExit:  # the loop is gone
-            raise
         except BaseException as error:  # noqa: BLE001 - it is shown, or raised below
             problem = error
-        context.run(self._finished, step, asyncio.current_task(), problem)
+        # None where nothing goes on: the loop is gone, and this is what clears it away.
+        task = asyncio.current_task(self.engine.loop)
+        if task is not None:
+            context.run(self._finished, step, task, problem)
         if problem is not None and not isinstance(problem, Exception):
             raise problem
 
-    def _finished(
-        self, step: Step, task: asyncio.Task[None] | None, error: BaseException | None
-    ) -> None:
+    def _finished(self, step: Step, task: asyncio.Task[Any], error: BaseException | None) -> None:
         if self._tasks.get(step) is not task:
             return  # whoever dropped it has gone on
         del self._tasks[step]
@@ -325,7 +324,7 @@ class Ring(Record):
                 settings = self._settings_for(call)
                 move = runner.prepare_at_once(call, settings, self._repeated, self.rules.decide)
                 self._settle_prepared(move)
-            except Exception as error:  # noqa: BLE001 - a fault of nbtools, as in a task
+            except BaseException as error:  # noqa: BLE001 - a fault of nbtools, as in a task
                 self._report(Prepare(call.id), error)
                 break
         return bool(quick)

@@ -769,14 +769,18 @@ def of_plain_types(
     """Take values that JSON writes as they are."""
 
 
+def of_exact_types(text: str, whole: int, flag: bool) -> None:
+    """Take values that are read as they are, if they are what their types say."""
+
+
 @given(
-    st.dictionaries(st.sampled_from(["text", "whole", "part", "flag", "choice", "either"]), ATOMS)
+    st.fixed_dictionaries({"text": ATOMS, "whole": ATOMS}, optional={"flag": ATOMS, "no": ATOMS})
 )
 def test_plain_values_are_read_the_same_without_a_way_through_json(args: dict[str, Any]):
     quick, slow = (
-        Described(of_plain_types, "plain", context=ToolContext, docs={}) for _ in range(2)
+        Described(of_exact_types, "plain", context=ToolContext, docs={}) for _ in range(2)
     )
-    slow._plain = False  # as where one type is not plain
+    slow._exact = None  # as where one type is another
     read = []
     for arguments in (quick, slow):
         try:
@@ -828,3 +832,50 @@ def test_other_arguments_have_another_fingerprint_however_odd_they_are():
     assert digest("odd", {"a": 1, "b": {"c": 2, "d": 3}}) == digest(
         "odd", {"b": {"d": 3, "c": 2}, "a": 1}
     )
+
+
+EXACT: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"text": "a", "n": 1}, {"text": "a", "n": 1}),
+    ({"n": 1, "text": "a"}, {"text": "a", "n": 1}),
+    ({"text": "a", "n": True}, {"text": "a", "n": 1}),
+    ({"text": "a", "n": "7"}, {"text": "a", "n": 7}),
+    ({"text": "a", "n": 7.0}, {"text": "a", "n": 7}),
+    ({"text": "a", "n": 1 << 200}, {"text": "a", "n": 1 << 200}),
+    ({"text": "\ud800"}, {"text": "\ufffd", "n": 3}),
+]
+
+
+@pytest.mark.parametrize(("args", "effective"), EXACT)
+def test_arguments_are_read_as_their_types_say_however_they_came(
+    args: dict[str, Any], effective: dict[str, Any]
+):
+    def plain(text: str, n: int = 3) -> None: ...
+
+    made = tool(plain)
+    assert list(made.check(args).items()) == list(effective.items())
+    assert [type(value) for value in made.check(args).values()] == [str, int]
+    assert made.bind(made.check(args)) == effective
+
+
+def test_a_number_that_no_json_can_hold_is_refused():
+    def plain(n: int) -> None: ...
+
+    with pytest.raises(InvalidArguments, match="could not be read"):
+        tool(plain).check({"n": 10**5000})
+
+
+def test_bounds_hold_for_plain_types_too():
+    def bounded(text: Annotated[str, Field(min_length=2)], n: int = Field(ge=1)) -> None: ...
+
+    with pytest.raises(InvalidArguments, match="text"):
+        tool(bounded).check({"text": "a", "n": 1})
+    with pytest.raises(InvalidArguments, match="n"):
+        tool(bounded).check({"text": "ab", "n": 0})
+
+
+@pytest.mark.parametrize("number", [1, "1", True])
+def test_an_argument_that_its_author_leaves_out_of_dumps_is_an_argument(number: Any):
+    def hidden(n: int = Field(exclude=True), text: str = "x") -> None: ...
+
+    made = tool(hidden)
+    assert made.check({"n": number}) == {"n": 1, "text": "x"}

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
+import sys
 import threading
 from collections.abc import AsyncGenerator, Callable
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 import numpy as np
 import pandas as pd
 import pytest
+from pydantic import BeforeValidator
 
 import nbtools as nb
 from nbtools.errors import (
@@ -26,7 +29,15 @@ from nbtools.errors import (
     OverloadedError,
     RateLimitError,
 )
-from nbtools.events import CallStarted, ModelArgs, ModelCall, ModelEvent, ModelFinish, ModelText
+from nbtools.events import (
+    CallStarted,
+    ModelArgs,
+    ModelCall,
+    ModelEvent,
+    ModelFinish,
+    ModelText,
+    PartAdded,
+)
 from nbtools.messages import File, Notice, Reasoning, Request, Text, ToolCall
 from nbtools.outcomes import sentence
 from nbtools.providers import Provider
@@ -1147,6 +1158,75 @@ async def test_a_step_that_is_cancelled_before_it_begins_ends_the_turn():
     assert {page.call(name).outcome for name in ("k-1", "k-2")} == {"cancelled"}
     await page.say("Again")
     assert page.texts[-1] == "Hello."
+
+
+DEADLY = [SystemExit(1), KeyboardInterrupt(), asyncio.CancelledError(), GeneratorExit()]
+
+
+@pytest.mark.parametrize("error", DEADLY[2:], ids=repr)
+async def test_a_model_that_raises_anything_ends_the_turn(error: BaseException):
+    class Broken(Strict):
+        broken = True
+
+        def fit(self, messages: Any, settings: Any = None) -> Any:
+            if self.broken:
+                raise error
+            return messages
+
+    model = Broken("Hello.")
+    page = Page(model, [])
+    session = page.session
+    await page.say("Go")
+    assert session.conversation.status == "error"
+    assert type(error).__name__ in page.shown["error"]["text"]
+    model.broken = False
+    await page.say("Again")
+    assert page.texts[-1] == "Hello."
+
+
+@pytest.mark.parametrize("error", DEADLY, ids=repr)
+async def test_a_type_that_raises_anything_makes_the_arguments_invalid(error: BaseException):
+    def leave(_: object) -> int:
+        raise error
+
+    def count(number: Annotated[int, BeforeValidator(leave)]) -> int:
+        return number
+
+    page = Page(Strict([call("count", {"number": 1}, id="k-1")], "Hello."), [nb.tool(count)])
+    await page.say("Go")
+    assert page.call("k-1").outcome == "invalid"
+    assert type(error).__name__ in page.call("k-1").error
+    assert page.texts[-1] == "Hello."
+
+
+def test_a_loop_that_closes_in_mid_answer_leaves_no_error_behind(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    class Slow(Provider):
+        label = model = "slow"
+
+        async def stream(
+            self, request: Request, *, on_wait: object = None
+        ) -> AsyncGenerator[list[ModelEvent], None]:
+            yield [ModelText("One")]
+            await asyncio.sleep(9)
+
+    broken: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", broken.append)
+
+    async def begin() -> None:
+        page = Page(Slow(), [])
+        heard = asyncio.Event()
+        page.session.subscribe(lambda *_: heard.set(), (PartAdded,))
+        page.command("send", text="Go")
+        await heard.wait()
+
+    loop = asyncio.new_event_loop()
+    loop.run_until_complete(begin())
+    loop.close()
+    gc.collect()
+    assert [str(each.exc_value) for each in broken] == []
+    assert "failed" not in caplog.text
 
 
 async def test_what_a_step_sets_in_its_context_does_not_reach_the_next():

@@ -95,7 +95,12 @@ def _run_for_good(loop: asyncio.AbstractEventLoop) -> None:
 
 
 def is_cancelled() -> bool:
-    """Say whether this very task was cancelled; foreign code may raise `CancelledError` too."""
+    """Say whether this very task was cancelled; foreign code may raise `CancelledError` too.
+
+    What is cleared away after the end of its loop runs in no task, and counts as cancelled.
+    """
+    if running_loop() is None:
+        return True
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 

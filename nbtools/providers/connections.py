@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 from nbtools import errors
 from nbtools.checks import SECONDS, expect_all
 from nbtools.providers.lending import lend
+from nbtools.providers.proxies import host_of, lost_at_proxy, no_socks, proxy_for, useless_proxy
 from nbtools.providers.secrecy import quietly
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ class Clients:
             The response, whose body has yet to be read.
 
         Raises:
+            ConnectionError: The way there is blocked: by a proxy, or by certificates.
             httpx.HTTPError: There was no connection, or no answer.
         """
         kept = await self._of_this_loop(address)
@@ -109,8 +111,7 @@ class Clients:
             return _Lent(self._given)
         if self._direct:
             return _Own(self._connect, None, _trust())
-        proxy = self._proxy or _proxy_for(address)
-        return _Own(self._connect, proxy, _trust(*map(os.environ.get, _CERTIFICATES)))
+        return _Own(self._connect, self._proxy or proxy_for(address), _trusted())
 
     async def close(self) -> None:
         """Close the client of the running loop; the next request makes another."""
@@ -154,7 +155,13 @@ class _Own:
         import httpx  # noqa: PLC0415 - a third of the time of `import nbtools`
 
         self._httpx = httpx
-        self._transport = httpx.AsyncHTTPTransport(verify=trusted, proxy=proxy)
+        self._proxy = host_of(proxy)
+        try:
+            self._transport = httpx.AsyncHTTPTransport(verify=trusted, proxy=proxy)
+        except ImportError:
+            raise no_socks(proxy or "") from None
+        except (ValueError, httpx.InvalidURL):
+            raise useless_proxy(proxy or "") from None
         # How long a request and its answer may take is watched over by who asks.
         self._extensions = {"timeout": httpx.Timeout(None, connect=connect).as_dict()}
         self._asked: object = None
@@ -171,9 +178,10 @@ class _Own:
     ) -> httpx.Response:
         """Send a request; what is the same each time is written and parsed once."""
         if (address, headers, login) != self._asked:
-            self._asked = address, headers, login
+            self._asked = None  # what comes next may raise
             self._url = self._httpx.URL(address)
             self._headers = self._all(headers, login)
+            self._asked = address, headers, login
         request = self._httpx.Request(
             method,
             self._url,
@@ -183,7 +191,13 @@ class _Own:
         )
         if body is not None:
             request.headers["content-length"] = str(len(body))
-        return await self._transport.handle_async_request(request)
+        try:
+            return await self._transport.handle_async_request(request)
+        except self._httpx.TransportError as error:
+            if self._proxy and _is_of_proxy(error):
+                kind = type(error).__name__
+                raise lost_at_proxy(kind, str(error), self._proxy) from None
+            raise
 
     def _all(self, headers: dict[str, str], login: tuple[str, str] | None) -> httpx.Headers:
         every = {
@@ -197,19 +211,25 @@ class _Own:
         return self._httpx.Headers(every)
 
 
-def _proxy_for(address: str) -> str | None:
-    """Give the proxy that the environment names for an address, if any."""
-    from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415 - as above
-
-    parts = urlsplit(address)
-    if proxy_bypass(parts.netloc):
-        return None
-    proxies = getproxies()
-    proxy = proxies.get(parts.scheme) or proxies.get("all") or None
-    return proxy if proxy is None or "://" in proxy else f"http://{proxy}"
-
-
 _Kept = _Own | _Lent
+
+
+def _is_of_proxy(error: Exception) -> bool:
+    """Say whether a request through a proxy failed there: a bad certificate is the server's."""
+    kind = type(error).__name__
+    at_proxy = kind in {"ProxyError", "ConnectError", "ConnectTimeout"}
+    return at_proxy and not _caused_by(error, ssl.SSLError)
+
+
+def _trusted() -> ssl.SSLContext:
+    named = {name: os.environ[name] for name in _CERTIFICATES if os.environ.get(name)}
+    try:
+        return _trust(*map(named.get, _CERTIFICATES))
+    except OSError as error:  # an ssl.SSLError is one too
+        places = ", ".join(f"{name}={place!r}" for name, place in named.items())
+        raise errors.ConnectionError(
+            f"The certificates of {places} could not be read: {error}", kind="malformed"
+        ) from None
 
 
 @cache

@@ -20,6 +20,7 @@ from nbtools.messages import Json, Message, Request
 from nbtools.providers.base import OnWait, Provider
 from nbtools.providers.bodies import written
 from nbtools.providers.connections import Clients, Timeouts, connection_error, silence_error
+from nbtools.providers.proxies import checked_proxy
 from nbtools.providers.refusals import ADDRESS_HINT, models_hint, refusal
 from nbtools.providers.sealing import mark, origin_of, without_foreign
 from nbtools.providers.secrecy import scrub, split_address, split_login
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
 _HEADERS = {"content-type": "application/json", "accept": "text/event-stream, application/json"}
 _KEY_HEADERS = frozenset({"authorization", "api-key", "x-api-key", "x-goog-api-key"})
 _MODELS = 5.0
-_PROXIES = frozenset({"http", "https", "socks5", "socks5h"})
-_PROXY = "an address such as 'http://host:3128', or None"
 _NEAR = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -102,10 +101,10 @@ class HttpProvider(Provider):
         self._headers = {n.lower(): _text(f"headers[{n!r}]", h) for n, h in (headers or {}).items()}
         self.settings: Settings = chosen(type(self).__name__, settings, fields)
         self._timeouts = _timeouts(timeout)
-        self._proxy = _proxy(proxy)
+        self._proxy = checked_proxy(proxy)
         self._direct = proxy is None and parts.hostname in _NEAR
         self._clients = Clients(
-            client, connect=self._timeouts.connect, proxy=proxy, direct=self._direct
+            client, connect=self._timeouts.connect, proxy=self._proxy, direct=self._direct
         )
 
     def fit(
@@ -257,7 +256,7 @@ class HttpProvider(Provider):
             raise errors.AuthenticationError(f"No key for {self._who}.", hint=self._key_hint())
         headers = {**_HEADERS, **self._authorization(key), **self._headers}
         for name, value in headers.items():
-            if not (value.isascii() and value.isprintable()):
+            if not (name.isascii() and value.isascii() and value.isprintable()):
                 raise errors.AuthenticationError(
                     f"The header {name!r} has characters that cannot be sent.",
                     hint="Was the key copied with a line break or a dot too many?",
@@ -327,17 +326,6 @@ def _text(name: str, given: str) -> str:
     """Give what has to be a text; its value may be a secret and is not shown."""
     if not isinstance(given, str):
         raise TypeError(f"{name} is of the type {type(given).__name__}; expected a text.")
-    return given
-
-
-def _proxy(given: str | None) -> str | None:
-    if given is None:
-        return None
-    expect("proxy", given, (lambda value: isinstance(value, str), _PROXY))
-    parts = urlsplit(given.strip())
-    fits = parts.scheme in _PROXIES and bool(parts.hostname)
-    shown = given.strip().rpartition("@")[2]  # a login may stand before it
-    expect("proxy", shown, (lambda _: fits, _PROXY))
     return given
 
 

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 
 _AS_WRITTEN = (str, int, bool)
-"""Types whose values JSON writes as they are."""
+"""Types whose values JSON writes as they are, as a rule."""
+_LARGE = 1 << 64
+"""Whole numbers from here on are read as JSON, which has a limit to their digits."""
 
 
 class Described:
@@ -115,8 +117,7 @@ class Described:
         for name, value in args.items():
             if type(value) is not exact[name]:
                 return False
-            # Half a surrogate pair is nothing that JSON can write.
-            if type(value) is str and not value.isascii() and clean_text(value) is not value:
+            if not _is_writable(value):
                 return False
         return True
 
@@ -133,7 +134,7 @@ class Described:
             text = read.model_dump_json(
                 by_alias=True, round_trip=True, exclude=unset or None, warnings="none"
             )
-        except Exception as problem:  # what a type reads item by item is read only here
+        except BaseException as problem:  # what a type reads item by item is read only here
             raise self._unreadable(problem) from problem
         effective: dict[str, Json] = json.loads(text)
         return effective
@@ -166,10 +167,10 @@ class Described:
             return self._model.model_validate_json(dumps(dict(args)))
         except self._invalid as problem:
             raise self._misfit(problem).error() from None
-        except Exception as problem:
+        except BaseException as problem:  # a type's own code may even try to exit
             raise self._unreadable(problem) from problem
 
-    def _unreadable(self, problem: Exception) -> InvalidArguments:
+    def _unreadable(self, problem: BaseException) -> InvalidArguments:
         return InvalidArguments(
             f"The arguments of {self._tool!r} could not be read: {type(problem).__name__}: {problem}"
         )
@@ -301,6 +302,13 @@ class Described:
                     f"Tool {self._tool!r}: parameter {name!r} is a secret; a model must not fill "
                     "it in. Take it from ToolContext."
                 )
+
+
+def _is_writable(value: str | int) -> bool:
+    """Say whether JSON writes a value as it is: not half a surrogate pair, nor endless digits."""
+    if type(value) is str:
+        return value.isascii() or clean_text(value) is value
+    return -_LARGE < value < _LARGE  # type: ignore[operator]
 
 
 def _holds_secret(schema: Json, definitions: Mapping[str, Json]) -> bool:

@@ -23,7 +23,7 @@ def describe_field(parameter: Parameter, doc: str) -> tuple[Any, Any]:
         The type and the field.
     """
     hint, default, own = _taken_apart(parameter)
-    settings: dict[str, Any] = {"alias": _outside_name(parameter, own)}
+    settings: dict[str, Any] = {"alias": _outside_name(parameter, own), "exclude": False}
     if doc and not any(each.description for each in own):
         settings["description"] = doc
     factories = [each.default_factory for each in own if each.default_factory is not None]
