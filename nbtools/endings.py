@@ -43,9 +43,8 @@ def ended(call: ToolCall, outcome: Outcome, reason: str, *, told: str = "") -> e
 
 def unreached(call: ToolCall, error: ToolsetError) -> ev.CallEnded:
     """Write down that nobody could be asked whether there is the tool of a call."""
-    why = str(error)
-    told = f"The call was not run. {without_folders(why)}"
-    return replace(ended(call, "unknown", why), told=told)
+    told = f"The call was not run. {without_folders(error.told)}"
+    return replace(ended(call, "unknown", str(error)), told=told)
 
 
 def raised(call: ToolCall, tool: Tool, error: BaseException) -> ev.CallEnded:

@@ -136,9 +136,19 @@ class StreamError(ProviderError):
 
 
 class ToolsetError(ProviderError):
-    """Tools from elsewhere cannot be had, so that the model was not asked."""
+    """Tools from elsewhere cannot be had, so that the model was not asked.
+
+    Args:
+        text: Why.
+        hint: What to do about it.
+        told: The words for the model, where they are fewer.
+    """
 
     retryable = True
+
+    def __init__(self, text: str, *, hint: str = "", told: str = "") -> None:
+        super().__init__(text, hint=hint)
+        self.told = told or str(self)
 
 
 class ToolError(NbtoolsError):

@@ -61,6 +61,14 @@ def refused_by_rule(reason: str = "") -> str:
     return f"A rule of this chat refuses this call, so it was not run. {reason}".strip()
 
 
+def cancelled_at_work() -> str:
+    """Say to the model that a call was ended while it ran, because a person wanted that."""
+    return (
+        "The user cancelled this call while it ran. Nothing of it was returned; it may have done "
+        "part of its work."
+    )
+
+
 def ended_at_limit(reason: str) -> str:
     """Say to the model that a call was ended while it ran, because a limit was reached."""
     return f"The call was ended, because a limit was reached: {reason} It may have done part of it."

@@ -115,7 +115,15 @@ def report_on(
         left_out=tuple(left_out),
         policies={table: dict(columns) for table, columns in privacy.policies.items()},
         findings=tuple(privacy.findings(request, tables)),
+        not_covered=(*NOT_COVERED, *_not_there(privacy, tables)),
     )
+
+
+def _not_there(privacy: Privacy, tables: Mapping[str, object]) -> Iterator[str]:
+    """Name the protected tables whose values cannot be looked for."""
+    for table in privacy.policies:
+        if table not in tables:
+            yield f"values of {table!r}, which is not shared"
 
 
 def _rows(request: Request) -> Iterator[Row]:

@@ -43,7 +43,7 @@ from nbtools.messages import (
     Status,
     ToolCall,
 )
-from nbtools.outcomes import ended_at_limit, sentence
+from nbtools.outcomes import cancelled_at_work, ended_at_limit, sentence
 from nbtools.pace import TO_THE_END, Pace
 from nbtools.planner import Ask, Prepare, Recheck, Refuse, Run, Step
 from nbtools.questions import Questions
@@ -514,12 +514,16 @@ class Ring(Record):
     def _close(
         self, call: ToolCall, outcome: Any, reason: str = "", decision: Decision | None = None
     ) -> None:
-        at_work = outcome == "limit" and call.state == "running"
+        told = sentence(outcome, reason)
+        if call.state == "running" and outcome == "limit":
+            told = ended_at_limit(reason)
+        elif call.state == "running" and outcome == "cancelled":
+            told = cancelled_at_work()
         ended = ev.CallEnded(
             call=call.id,
             outcome=outcome,
             error=reason,
-            told=ended_at_limit(reason) if at_work else sentence(outcome, reason),
+            told=told,
             decision=decision,
             time=time.time(),
         )

@@ -6,12 +6,15 @@ from any thread, decisions from the engine's, so a shelf is an immutable tuple b
 
 from __future__ import annotations
 
+import difflib
 import json
 import secrets
 import threading
 import time
+import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields as fields_of
 from dataclasses import replace
 from html import escape
 from pathlib import Path
@@ -24,6 +27,7 @@ from nbtools.rules import Rule, Scope
 from nbtools.tools import Tool
 
 COLUMNS = ("id", "decision", "tool", "when", "only", "scope", "until", "reason", "covers")
+_FIELDS = tuple(field.name for field in fields_of(Rule) if field.name not in ("id", "bound"))
 TEST_COLUMNS = ("call", "tool", "args", "decision", "rule", "was")
 
 
@@ -107,9 +111,11 @@ class Rules(Sequence[Rule]):
         """Put a rule into force, bound to the tools there are now.
 
         Raises:
-            ValueError: It allows and fits none of the chat's tools.
+            ValueError: It allows and fits none of the chat's tools, or none of those that it fits
+                has an argument of its conditions.
         """
         made = self._bound(replace(rule, id=rule.id or f"r-{secrets.token_hex(3)}"))
+        self._expect_arguments(made)
         self._put(made)
         return made
 
@@ -126,6 +132,7 @@ class Rules(Sequence[Rule]):
         """
         old = self[rule_id]
         new = replace(old, **_with_end(changes), id=old.id)
+        self._expect_arguments(new)
         if changes.keys() & {"tool", "decision"}:
             new = self._bound(new)
         self._put(new)
@@ -310,6 +317,21 @@ class Rules(Sequence[Rule]):
     def _fingerprints(self) -> dict[str, str]:
         return {name: tool.fingerprint for name, tool in self._tools().items()}
 
+    def _expect_arguments(self, rule: Rule) -> None:
+        """Make sure that a rule is about something: a slip in a name would let all calls pass it."""
+        tools = self._tools()
+        fitting = [tool for name, tool in tools.items() if rules.fits(name, rule.tool)]
+        if not fitting:
+            warnings.warn(_fits_nothing(rule, tools), stacklevel=4)
+        known = {name for tool in fitting for name in tool.parameters.get("properties", {})}
+        takes_any = any(tool.parameters.get("additionalProperties", True) for tool in fitting)
+        for name in rule.when or {}:
+            if fitting and not takes_any and name not in known:
+                raise ValueError(
+                    f"No tool that {rule.tool!r} fits has the argument {name!r}"
+                    f"{meant(name, known)}; there are: {', '.join(sorted(known)) or 'none'}."
+                )
+
     def _bound(self, rule: Rule) -> Rule:
         """Bind a rule that allows to the tools that there are now, and to no others."""
         if rule.decision != "allow":
@@ -321,12 +343,31 @@ class Rules(Sequence[Rule]):
         return replace(rule, bound=bound)
 
 
+def _fits_nothing(rule: Rule, tools: Iterable[str]) -> str:
+    return (
+        f"The rule {rule.id} is about {rule.tool!r}, and there is no such tool now"
+        f"{meant(rule.tool, tools)}; it holds for one that comes later."
+    )
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """Name what was perhaps meant by a name that is not known, as the end of a clause."""
+    close = difflib.get_close_matches(name[:100], list(known), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
 def _rule(*, when: Mapping[str, Json] | None = None, **fields: Any) -> Rule:
     return Rule(when=when, **_with_end(fields))
 
 
 def _with_end(fields: dict[str, Any]) -> dict[str, Any]:
     """Turn `minutes` from now into the time when a rule ends."""
+    if unknown := fields.keys() - {*_FIELDS, "minutes"}:
+        name = min(unknown)
+        raise ValueError(
+            f"A rule has no {name!r}{meant(name, (*_FIELDS, 'minutes'))}; it has: "
+            f"{', '.join(_FIELDS)}, minutes."
+        )
     kept = dict(fields)
     minutes = kept.pop("minutes", None)
     if minutes is None:

@@ -251,6 +251,9 @@ def _check_condition(name: str, condition: Json) -> None:
         _expect(word in _TESTS, f"a condition on {name!r}", word, _TESTS)
         fits, expected = _OPERANDS[word]
         _expect(fits(operand), f"{word!r} of {name!r}", operand, [expected])
+    least, most = (_tests_of(condition).get(word) for word in ("minimum", "maximum"))
+    if least is not None and most is not None and least > most:
+        raise ValueError(f"The minimum of {name!r} is {least}, which is above its maximum, {most}.")
 
 
 def _expect(fits: bool, what: str, found: object, expected: Iterable[str]) -> None:

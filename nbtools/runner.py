@@ -6,6 +6,7 @@ Nothing here changes the conversation: what happens is handed to `emit` as event
 from __future__ import annotations
 
 import asyncio
+import difflib
 import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -382,7 +383,9 @@ async def _verdict(policy: Policy, call: ToolCall) -> object:
 
 def _no_such_tool(name: str, tools: Mapping[str, Tool]) -> str:
     known = ", ".join(tools) or "none"
-    return f"{name[:100]!r} is not a tool. The tools are: {known}."
+    close = difflib.get_close_matches(name[:100], tools, n=1)
+    meant = f" Did you mean {close[0]!r}?" if close else ""
+    return f"{name[:100]!r} is not a tool.{meant} The tools are: {known}."
 
 
 def user_call(message_id: str, call_id: str, tool: str, raw: str, again: str = "") -> Message:

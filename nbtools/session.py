@@ -208,15 +208,18 @@ class Session(Decisions):
     def rerun(self, call_id: str, args: Mapping[str, Json] | None = None) -> str:
         """Run a finished call once more, as a new call; return the new call's id.
 
+        It may run beside other calls of the turn, which goes on.
+
         Raises:
-            ChatBusy: An answer is under way.
+            ChatBusy: The model is being asked.
             AlreadyDecided: The call is not over yet.
         """
         call = self._find(call_id)
         if call.state not in FINAL:
             raise AlreadyDecided("This call is not over yet; it can be run again afterwards.")
-        self.expect_rest("run a call again")
-        self._watch.reset()
+        if not self._only_calls_run():
+            self.expect_rest("run a call again")
+            self._watch.reset()
         again = self.new_id("c")
         message = runner.user_call(
             self.new_id("m"), again, call.tool, _raw_again(call, args), again=call.id
@@ -224,6 +227,10 @@ class Session(Decisions):
         self.emit(ev.MessageAdded(message=message))
         self.advance()
         return again
+
+    def _only_calls_run(self) -> bool:
+        """Say whether something is under way, and the model is not being asked."""
+        return bool(self._tasks) and not any(isinstance(step, Ask) for step in self._tasks)
 
     def resume(self) -> None:
         """Send results that were held back, or repeat the request that failed.

@@ -145,8 +145,7 @@ class Variables:
     def _covered(self) -> dict[str, object]:
         if not self._patterns:
             return {}
-        # A copy at once: the notebook's own thread may change it meanwhile.
-        known = dict(self._namespace()).items()
+        known = self._namespace().items()
         return {name: value for name, value in known if self._is_covered(name)}
 
     def _is_covered(self, name: str) -> bool:

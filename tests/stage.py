@@ -156,6 +156,17 @@ class Page:
         return answer
 
 
+async def until(page: Page, holds: Callable[[], object]) -> None:
+    """Wait for the event after which something holds of a conversation."""
+    changed = asyncio.Event()
+    end = page.session.subscribe(lambda *_: changed.set())
+    async with asyncio.timeout(20):
+        while not holds():
+            changed.clear()
+            await changed.wait()
+    end()
+
+
 def texts(messages: tuple[Message, ...]) -> list[str]:
     return [part.text for known in messages for part in known.parts if isinstance(part, Text)]
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -50,7 +48,7 @@ from tests.anthropic_wire import (
     tool_use,
 )
 from tests.servers import Answer, Fault, ModelServer
-from tests.stage import Page
+from tests.stage import Page, until
 
 SIGNATURE = "c2lnLTE="
 SPEC = ToolSpec(name="tide_at", description="Tell the tide.", parameters={"type": "object"})
@@ -479,16 +477,6 @@ async def test_stopping_a_thought_leaves_a_chat_that_goes_on(signed: bool):
     assert (server.refused, page.texts[-1]) == ([], "Here.")
     sent = [b["type"] for m in server.requests[1]["messages"] for b in m["content"]]
     assert sent == (["text", "thinking", "text"] if signed else ["text", "text"])
-
-
-async def until(page: Page, holds: Callable[[], bool]) -> None:
-    """Wait until something holds of the conversation."""
-    happened = asyncio.Event()
-    end = page.session.subscribe(lambda *_: happened.set())
-    while not holds():
-        happened.clear()
-        await happened.wait()
-    end()
 
 
 def _thought(page: Page, *, signed: bool) -> bool:

@@ -13,22 +13,13 @@ import nbtools as nb
 from nbtools.executors import elsewhere, workers
 from nbtools.messages import Notice
 from nbtools.testing import Scripted, call
-from tests.stage import Page, Strict, run_jumping
+from tests.stage import Page, Strict, run_jumping, until
 
 
 def said_of(page: Page, call_id: str) -> list[str]:
     messages = page.session.conversation.messages
     notices = [part for message in messages for part in message.parts if isinstance(part, Notice)]
     return [notice.text for notice in notices if notice.about == call_id]
-
-
-async def until(page: Page, condition: Any) -> None:
-    """Wait for the event after which a condition holds."""
-    holds = asyncio.Event()
-    end = page.session.subscribe(lambda *_: condition() and holds.set())
-    if not condition():
-        await asyncio.wait_for(holds.wait(), 20)
-    end()
 
 
 @nb.tool

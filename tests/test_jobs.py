@@ -15,7 +15,7 @@ from nbtools.errors import AlreadyDecided
 from nbtools.messages import Job, Notice, Request, Text
 from nbtools.testing import Scripted, call, hold
 from nbtools.transcript import to_html, to_text
-from tests.stage import Page, Strict, run_jumping
+from tests.stage import Page, Strict, run_jumping, until
 
 
 class Gates:
@@ -48,15 +48,6 @@ def jobs(page: Page) -> list[Job]:
 def notices(page: Page) -> list[Notice]:
     messages = page.session.conversation.messages
     return [part for message in messages for part in message.parts if isinstance(part, Notice)]
-
-
-async def until(page: Page, condition: Any) -> None:
-    """Wait for the event after which a condition holds."""
-    holds = asyncio.Event()
-    end = page.session.subscribe(lambda *_: condition() and holds.set())
-    if not condition():
-        await asyncio.wait_for(holds.wait(), 20)
-    end()
 
 
 def said_to(request: Request) -> list[str]:

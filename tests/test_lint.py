@@ -163,3 +163,19 @@ def test_parse_that_does_not_leave_alone_what_it_made_runs_nothing():
     made = nb.tool(lambda amount: amount, name="pay", parse=in_cents)
     with pytest.raises(nb.InvalidArguments, match=r'parse makes of {"amount":300} something else'):
         made.check({"amount": 3})
+
+
+def test_one_tool_alone_is_looked_at_too():
+    def get_stock(item):
+        """Get the stock."""
+
+    made = nb.tool(get_stock)
+    assert nb.check_tools(made) == nb.check_tools([made])
+    assert nb.check_tools(made)
+
+
+def test_what_is_never_filled_in_is_named():
+    def join_texts(*args):
+        """Join several texts with blanks between them."""
+
+    assert remarks(nb.tool(join_texts)) == ["join_texts: its *args is never filled in."]

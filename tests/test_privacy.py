@@ -385,7 +385,8 @@ async def test_a_table_that_no_policy_can_bind_is_not_protected_in_vain() -> Non
     chat.share(ages=np.array([31, 42]))
     with pytest.raises(ValueError, match=r"ages is a numpy\.ndarray; policies bind the columns of"):
         chat.protect(ages={"age": "mask"})
-    chat.protect(people={"age": "mask"})
+    with pytest.warns(UserWarning, match="'people' is not shared"):
+        chat.protect(people={"age": "mask"})
     with pytest.raises(ValueError, match=r"people is a numpy\.ndarray; .* ends the protection\."):
         chat.share(people=np.array([31]))
     assert list(chat.shared) == ["ages"]
@@ -395,6 +396,24 @@ async def test_a_table_that_no_policy_can_bind_is_not_protected_in_vain() -> Non
     await page.say("Hi")
     assert "The request was not sent: people is a numpy.ndarray" in page.shown["error"]["text"]
     assert sent(page) == "[]"
+
+
+def test_a_slip_in_the_name_of_a_column_or_a_table_is_told() -> None:
+    """Else nobody knows that values go out."""
+    chat = nb.Chat(nb.Demo(pace=0))
+    with pytest.warns(UserWarning, match="'people' is not shared: tables that have such columns"):
+        chat.protect(people={"emial": "mask"})
+    with pytest.raises(ValueError, match="people has no column 'emial'; its columns are name, ema"):
+        chat.share(people=PEOPLE)
+    assert dict(chat.shared) == {}
+    chat.protect(people={})
+    chat.share(people=PEOPLE)
+    chat.protect(people={"email": "mask"})
+    with pytest.warns(UserWarning, match=r"'peeple' is not shared \(did you mean 'people'\?\)"):
+        chat.protect(peeple={"email": "mask"})
+    report = chat.context_report()
+    assert report.not_covered[-1] == "values of 'peeple', which is not shared"
+    chat.close()
 
 
 async def test_on_the_wire_a_withheld_value_is_in_no_byte(serve: Serve) -> None:

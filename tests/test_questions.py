@@ -15,6 +15,7 @@ import nbtools as nb
 from nbtools import questions, storage
 from nbtools.errors import AlreadyDecided, InvalidArguments, ToolError
 from nbtools.messages import Question
+from nbtools.outcomes import cancelled_at_work
 from nbtools.testing import call
 from nbtools.tools import ToolContext, invoke
 from tests.stage import Page, Strict, run_jumping
@@ -65,6 +66,28 @@ async def test_the_chat_waits_while_a_running_call_asks():
     assert shown["question"]["text"] == "Where shall the Gull lie?"
     page.command("stop")
     assert len(model.requests) == 1
+
+
+async def test_a_tool_that_cannot_wait_for_the_answer_is_told_so_and_does_not_go_on():
+    """What `ask` returned would be no None, and pass for a yes."""
+    wiped: list[str] = []
+
+    @nb.tool
+    def wipe(ctx: ToolContext[None]) -> str:
+        """Wipe everything."""
+        if ctx.ask("Really?") is None:
+            raise nb.ToolError("The user said no.")
+        wiped.append("everything")
+        return "wiped"
+
+    model = Strict([call("wipe", id="k-1")], "Sorry.")
+    page = Page(model, [wipe])
+    await page.say("Wipe")
+    assert wiped == []
+    assert (page.call("k-1").outcome, page.call("k-1").question) == ("failed", None)
+    assert model.told == [
+        "This tool cannot ask: make it `async def`, and write `await ctx.ask(…)`."
+    ]
 
 
 async def test_the_call_goes_on_with_the_answer_and_its_defaults():
@@ -283,7 +306,7 @@ async def test_a_call_that_asks_can_be_cancelled_alone():
     page.command("cancel", call="k-1")
     await page.session.rest()
     assert (page.call("k-1").outcome, page.session.conversation.status) == ("cancelled", "ready")
-    assert model.told == ["The user cancelled this call. Nothing of it was returned."]
+    assert model.told == [cancelled_at_work()]
 
 
 async def test_who_writes_on_ends_the_call_that_asks():

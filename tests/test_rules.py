@@ -307,6 +307,33 @@ def test_a_rule_that_allows_has_to_fit_a_tool() -> None:
         _book().allow("wipe")
 
 
+def test_a_slip_in_a_rule_that_tightens_is_told() -> None:
+    """Else every call passes it."""
+    book = _book()
+    meant = r"has the argument 'dya' \(did you mean 'day'\?\); there are: day\."
+    for add in (book.refuse, book.ask, book.allow):
+        with pytest.raises(ValueError, match=f"No tool that 'read_log' fits {meant}"):
+            add("read_log", when={"dya": "mon"})
+    with pytest.warns(UserWarning, match=r"'read_lgo', and there is no such tool now \(did you"):
+        kept = book.refuse("read_lgo", when={"dya": "mon"})
+    assert [*book] == [kept]
+    known = book.refuse("read_log", when={"day": "mon"})
+    with pytest.raises(ValueError, match=f"No tool that 'read_log' fits {meant}"):
+        book.edit(known.id, when={"dya": "mon"})
+    with pytest.raises(ValueError, match=r"A rule has no 'minute' \(did you mean 'minutes'\?\);"):
+        book.edit(known.id, minute=3)
+    with pytest.raises(
+        ValueError, match=r"A rule has no 'wehn' \(did you mean 'when'\?\); it has: "
+    ):
+        book.refuse("read_log", wehn={})
+    assert book[known.id] == known
+
+
+def test_a_range_that_nothing_is_in_is_refused() -> None:
+    with pytest.raises(ValueError, match="The minimum of 'n' is 3, which is above its maximum, 1"):
+        rule(when={"n": {"minimum": 3, "maximum": 1}})
+
+
 def _book() -> rulebook.Rules:
     tools = collect(tools_that_ran([]))
     return rulebook.Rules(lambda: tools, list[ToolCall])

@@ -7,6 +7,7 @@ import datetime as dt
 import enum
 import functools
 import math
+import threading
 from collections.abc import Iterable
 from typing import (
     TYPE_CHECKING,
@@ -20,10 +21,22 @@ from typing import (
     Unpack,
 )
 
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import AfterValidator, BaseModel, Field, PlainSerializer, SecretStr, field_serializer
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    RootModel,
+    SecretStr,
+    field_serializer,
+    model_validator,
+)
 
 from nbtools.errors import InvalidArguments, ToolDefinitionError
 from nbtools.jsontext import digest
@@ -485,7 +498,7 @@ def test_a_default_that_json_cannot_hold_is_left_to_the_function():
         (SecretStr, "parameter 'x' is a secret"),
         (SecretStr | None, "parameter 'x' is a secret"),
         (list[Login], "parameter 'x' is a secret"),
-        (type[int], "the type type of parameter 'x' cannot be described"),
+        (type[int], "the type type[int] of parameter 'x' cannot be described"),
         (Colour, "<Colour.RED: (255, 0, 0)>, whose value is no text, number or None"),
         (list[Quarter], "of parameter 'x' cannot be described to a model"),
         (Unpack[Options], "of parameter 'x' cannot be "),  # resolved, or described: by the Python
@@ -879,3 +892,148 @@ def test_an_argument_that_its_author_leaves_out_of_dumps_is_an_argument(number: 
 
     made = tool(hidden)
     assert made.check({"n": number}) == {"n": 1, "text": "x"}
+
+
+class Filter(BaseModel):
+    column: str
+    limit: int = Field(10, alias="most")
+
+
+class Open(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    column: str
+
+
+class Lax(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    column: str
+
+
+class Reading(BaseModel):
+    column: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, given: Any) -> Any:
+        return {"column": given.get("col") or given.get("column")}
+
+
+class Listed(RootModel[list[Filter]]):
+    pass
+
+
+@dataclasses.dataclass
+class Holder:
+    inner: Filter
+    n: int = 1
+
+
+class Branch(BaseModel):
+    name: str
+    kids: list[Branch] = []
+
+
+def query(  # noqa: PLR0917
+    one: Filter | int | None = None,
+    many: list[Filter] = [],  # noqa: B006
+    named: dict[str, Filter] = {},  # noqa: B006
+    listed: Listed | None = None,
+    holder: Holder | None = None,
+    tree: Branch | None = None,
+    free: Open | None = None,
+    lax: Lax | None = None,
+) -> None:
+    """Take fields within fields."""
+
+
+UNKNOWN: list[tuple[dict[str, Any], str]] = [
+    (
+        {"one": {"column": "a", "mots": 3}},
+        "'one.mots': There is no such field (did you mean 'most'",
+    ),
+    ({"one": {"column": "a", "limit": 3}}, "'one.limit': There is no such field, found 3"),
+    (
+        {"many": [{"column": "a"}, {"column": "b", "x": 1}]},
+        "'many.1.x': There is no such field, fo",
+    ),
+    ({"named": {"k": {"column": "a", "colum": 1}}}, "'named.k.colum': There is no such field (did"),
+    (
+        {"listed": [{"column": "a", "colum": 1}]},
+        "'listed.0.colum': There is no such field (did you",
+    ),
+    (
+        {"holder": {"inner": {"column": "a", "x": 1}}},
+        "'holder.inner.x': There is no such field, fou",
+    ),
+    (
+        {"holder": {"inner": {"column": "a"}, "m": 1}},
+        "'holder.m': There is no such field, found 1",
+    ),
+    (
+        {"tree": {"name": "a", "kids": [{"name": "b", "nam": 1}]}},
+        "'tree.kids.0.nam': There is no su",
+    ),
+]
+
+
+@pytest.mark.parametrize(("args", "text"), UNKNOWN)
+def test_an_unknown_field_is_refused_at_every_depth(args: dict[str, Any], text: str):
+    """The model believes that it counted."""
+    with pytest.raises(InvalidArguments) as caught:
+        tool(query).check(args)
+    assert text in caught.value.text
+
+
+@pytest.mark.parametrize("args", [
+    {"one": {"column": "a", "most": 3}},
+    {"free": {"column": "a", "more": 3}},
+    {"tree": {"name": "a", "kids": [{"name": "b", "kids": []}]}},
+])  # fmt: skip
+def test_what_a_model_takes_is_not_refused(args: dict[str, Any]):
+    (name,) = args
+    assert tool(query).check(args)[name] == args[name]
+
+
+def test_a_model_may_say_that_further_fields_do_not_matter():
+    assert tool(query).check({"lax": {"column": "a", "x": 1}})["lax"] == {"column": "a"}
+
+    def look(reading: Reading) -> None: ...
+
+    assert tool(look).check({"reading": {"col": "a"}}) == {"reading": {"column": "a"}}
+
+
+def test_the_schema_of_a_model_says_whether_it_takes_further_fields():
+    known = tool(query).parameters["$defs"]
+    further = {name: known[name].get("additionalProperties") for name in known}
+    assert (further["Filter"], further["Branch"], further["Open"]) == (False, False, True)
+    assert (further["Lax"], further["Holder"]) == (None, False)
+
+
+def test_further_arguments_by_place_are_refused_where_they_are_meant():
+    def concat(*tables: pd.DataFrame) -> None: ...
+
+    with pytest.raises(ToolDefinitionError, match=r"a model cannot fill in \*tables \(DataFrame\)"):
+        tool(concat)
+
+    def wrapped(*args: Any, **more: Any) -> None: ...
+
+    assert tool(wrapped).parameters["properties"] == {}
+
+
+@pytest.mark.parametrize(("hint", "name", "advice"), [
+    (list[pd.DataFrame], r"list\[.*DataFrame\]", "stays in the kernel is a parameter of its own"),
+    (pd.DataFrame | str, r".*DataFrame \| str", "stays in the kernel is a parameter of its own"),
+    (pd.Timestamp, "Timestamp", "Use a type of Python itself, such as float or datetime"),
+    (np.float64, "float64", "Use a type of Python itself, such as float or datetime"),
+    (threading.Thread, "Thread", "Use types that JSON can hold; what the program provides comes"),
+])  # fmt: skip
+def test_a_type_that_no_model_can_fill_in_is_named_with_what_to_write(
+    hint: Any, name: str, advice: str
+):
+    def take(value: hint) -> None: ...
+
+    take.__annotations__["value"] = hint
+    with pytest.raises(ToolDefinitionError, match=rf"type {name} of parameter 'value'") as caught:
+        tool(take)
+    assert advice in str(caught.value)
+    assert "arbitrary_types_allowed" not in str(caught.value)

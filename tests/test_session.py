@@ -39,12 +39,12 @@ from nbtools.events import (
     PartAdded,
 )
 from nbtools.messages import File, Notice, Reasoning, Request, Text, ToolCall
-from nbtools.outcomes import sentence
+from nbtools.outcomes import cancelled_at_work, sentence
 from nbtools.providers import Provider
 from nbtools.testing import call, cut, fault, finish, hold, say, think, usage
 from nbtools.tools import ToolContext
 from tests.servers import Answer, Fault, ModelServer, calls_reply, chunk, fragment, sse, text_reply
-from tests.stage import Page, Serve, Strict, serve, texts, tools_that_ran
+from tests.stage import Page, Serve, Strict, serve, texts, tools_that_ran, until
 
 __all__ = ["serve"]
 
@@ -865,7 +865,7 @@ async def test_stop_cancels_what_runs_at_once_and_what_comes_late_changes_nothin
     await page.say("hi")
     assert len(hits) <= stopped + 1
     assert [known.outcome for known in page.calls] == ["cancelled", "cancelled"]
-    assert model.told == [sentence("cancelled")] * 2
+    assert model.told == [cancelled_at_work()] * 2
     assert (model.refused, page.texts[-1]) == ([], "Hello.")
 
 
@@ -911,7 +911,7 @@ async def test_one_running_call_is_cancelled_and_the_rest_of_the_turn_goes_on():
     await started.wait()
     assert page.command("cancel", call="k-1")["ok"]
     await page.session.rest()
-    assert model.told == [sentence("cancelled"), "log of mon"]
+    assert model.told == [cancelled_at_work(), "log of mon"]
     assert page.command("cancel", call="k-1")["error"] == "late"
 
 
@@ -1435,6 +1435,52 @@ async def test_a_call_is_run_again_as_a_new_call_and_the_old_one_stays():
     assert (page.call("k-1"), len(model.requests)) == (old, 2)
     await page.say("And?")
     assert "the user ran again the tool 'read_log'" in texts(tuple(model.requests[2].messages))[2]
+
+
+async def test_a_call_is_run_again_beside_another_one_and_the_turn_goes_on():
+    gate, started = asyncio.Event(), asyncio.Event()
+    ran: list[int] = []
+
+    @nb.tool
+    async def wait_long() -> str:
+        """Wait."""
+        started.set()
+        await gate.wait()
+        return "waited"
+
+    @nb.tool
+    async def flaky() -> str:
+        """Fail the first time."""
+        ran.append(len(ran))
+        if len(ran) == 1:
+            raise nb.ToolError("Not yet.")
+        return "got it"
+
+    model = Strict([call("flaky", id="k-1"), call("wait_long", id="k-2")], "So.", "Fine.")
+    page = Page(model, [wait_long, flaky])
+    page.command("send", text="Go")
+    await started.wait()
+    await until(page, lambda: page.call("k-1").state == "error")
+    assert page.command("rerun", call="k-1")["ok"]
+    await until(page, lambda: page.calls[2].state == "result")
+    assert (page.call("k-2").state, len(model.requests)) == ("running", 1)
+    gate.set()
+    await page.session.rest()
+    assert [each.outcome for each in page.calls] == ["failed", "ok", "ok"]
+    assert (page.calls[2].again, page.texts[-1]) == ("k-1", "So.")
+    assert len(model.requests) == 2
+    assert model.refused == []
+
+
+async def test_no_call_is_run_again_while_the_model_is_asked():
+    gate = asyncio.Event()
+    page = Page(Strict([call("flaky", id="k-1")], [hold(gate)], "So."), tools_that_ran([]))
+    page.command("send", text="Go")
+    await until(page, lambda: len(page.session.conversation.messages) == 3)
+    answer = page.command("rerun", call="k-1")
+    assert (answer["ok"], answer["error"]) == (False, "busy")
+    gate.set()
+    await page.session.rest()
 
 
 async def test_a_call_with_very_long_arguments_is_run_again_with_all_of_them():

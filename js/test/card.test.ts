@@ -172,6 +172,21 @@ describe("the card of a tool call", () => {
     expect(page.sent).toMatchObject([{ command: "rerun", call: "k" }]);
   });
 
+  it("can be run again while another call runs, and not while the model writes", async () => {
+    const ended = call({ state: "result", outcome: "ok", value: 3 });
+    for (const [state, refused] of [
+      ["running", null],
+      ["pending", null],
+      ["streaming", "true"],
+    ] as const) {
+      const parts = [ended, call({ id: "k2", state })];
+      const conversation = { ...answering(parts), status: "running" as const };
+      const page = await show({ conversation, tools: TOOLS });
+      const button = page.button("Run drop_rows again");
+      expect(button?.getAttribute("aria-disabled")).toBe(refused);
+    }
+  });
+
   it("makes characters visible that would change how the rest reads", async () => {
     const page = await showCall(
       pending({ tool: "dr\u202Eop", args: { path: "a\u200Bb", "\u2066key": 1 } }),

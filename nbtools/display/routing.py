@@ -79,8 +79,17 @@ def shell() -> Any:
 
 
 def user_names() -> dict[str, Any]:
-    """Give the notebook's own variables: those of IPython's user, or of the main module."""
-    return getattr(shell(), "user_ns", None) or vars(sys.modules["__main__"])
+    """Give the notebook's own variables: those of IPython's user, or of the main module.
+
+    What IPython itself puts beside them, such as `In`, `Out` and `exit`, is left out.
+    """
+    host = shell()
+    names: dict[str, Any] = getattr(host, "user_ns", None) or vars(sys.modules["__main__"])
+    hidden = getattr(host, "user_ns_hidden", {})
+    # A copy at once: the notebook's own thread may change it meanwhile.
+    return {
+        name: value for name, value in dict(names).items() if hidden.get(name, hidden) is not value
+    }
 
 
 def _route() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 
 from nbtools.face.turns import Turn
-from nbtools.privacy import ColumnPolicy, check_columns, expect_table
+from nbtools.privacy import ColumnPolicy, check_columns
 from nbtools.report import ContextReport
+from nbtools.rulebook import meant
 from nbtools.session import Session
 
 
@@ -27,16 +29,17 @@ class Sharing:
 
         Raises:
             TypeError: A value was given without a name.
-            ValueError: A pattern is empty, or columns of a value are protected that no policy can
-                bind: it is no table of pandas.
+            ValueError: A pattern is empty; or columns of a value are protected that it does not
+                have, or that no policy can bind: it is no table of pandas.
         """
         settings = self._session.settings
         for pattern in patterns:
             _expect_pattern(pattern)
 
         def share() -> None:
-            for name in settings.privacy.policies.keys() & values.keys():
-                expect_table(name, values[name])
+            policies = settings.privacy.policies
+            for name in policies.keys() & values.keys():
+                check_columns(name, policies[name], values[name])
             settings.variables.share(patterns, values)
 
         self._session.engine.do(share)
@@ -62,6 +65,8 @@ class Sharing:
         through for exact values before each request; where one is found the request is not sent,
         and you decide: `resume` sends it without the values, `release` sends them.
 
+        A table may be protected before it is shared; a warning says that it is not yet.
+
         Args:
             tables: For each table the policies of its columns: "drop" (it is not mentioned), "mask"
                 (its name and type) or "aggregate" (a summary too); {} ends the protection.
@@ -72,12 +77,17 @@ class Sharing:
         """
         settings = self._session.settings
 
-        def protect() -> None:
+        def protect() -> Mapping[str, object]:
+            shared = settings.variables.shared
             for table, columns in tables.items():
-                check_columns(table, columns, settings.variables.shared.get(table))
+                check_columns(table, columns, shared.get(table))
                 settings.privacy.protect(table, columns)
+            return shared
 
-        self._session.engine.do(protect)
+        shared = self._session.engine.do(protect)
+        for table in [table for table, columns in tables.items() if columns]:
+            if table not in shared:
+                warnings.warn(_not_shared(table, shared), stacklevel=2)
 
     def release(self) -> Turn:
         """Send the values for which the last request was withheld, now and later.
@@ -109,6 +119,13 @@ class Sharing:
             ContextLengthError: The newest message alone is over `context_limit`.
         """
         return self._session.engine.do(self._session.context_report)
+
+
+def _not_shared(table: str, shared: Mapping[str, object]) -> str:
+    return (
+        f"{table!r} is not shared{meant(table, shared)}: tables that have such columns are kept to "
+        "the policies, but its values are not looked for in other text until it is."
+    )
 
 
 def _expect_pattern(given: object) -> None:

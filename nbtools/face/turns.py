@@ -17,7 +17,9 @@ from nbtools.messages import (
     Failure,
     Job,
     Json,
+    Limit,
     Message,
+    Notice,
     Outcome,
     Picture,
     Question,
@@ -125,6 +127,13 @@ class Turn:
     def error(self) -> Failure | None:
         """Why the last request failed, or None."""
         return self._session.conversation.error
+
+    @property
+    def limit(self) -> Limit:
+        """The limit that ended this turn early, such as "roundtrips"; "" where none did."""
+        notices = [part for message in self.messages for part in message.parts]
+        reached = [part.limit for part in notices if isinstance(part, Notice) and part.limit]
+        return reached[-1] if reached else ""
 
     @property
     def usage(self) -> Usage:
@@ -324,10 +333,10 @@ class CallHandle:
         return self._act(lambda: self._session.cancel(self.id, after))
 
     def rerun(self, args: Mapping[str, Json] | None = None) -> Turn:
-        """Run the finished call once more, as a new call.
+        """Run the finished call once more, as a new call, beside what else runs.
 
         Raises:
-            ChatBusy: An answer is under way.
+            ChatBusy: The model is being asked.
             AlreadyDecided: It is not over yet.
         """
         return self._act(lambda: self._session.rerun(self.id, args))

@@ -11,7 +11,6 @@ from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 from nbtools import errors

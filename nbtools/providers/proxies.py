@@ -102,7 +102,7 @@ def _is_spared(host: str, listed: str) -> bool:
     for name in listed.lower().split(","):
         # A star among other names, an address with its scheme, an IPv6 address as it is.
         known = name.strip().rpartition("://")[2].strip("[]").removeprefix(".")
-        if known and (known == "*" or host == known or host.endswith(f".{known}")):
+        if known in ("*", host) or (known and host.endswith(f".{known}")):
             return True
     return False
 

@@ -14,7 +14,8 @@ from nbtools.messages import Json
 from nbtools.plain import plain
 from nbtools.schema.misfit import Misfit
 from nbtools.schema.signature import Parameter, hidden_parameter, is_plain, read_signature
-from nbtools.schema.variables import Variable, as_variable, named
+from nbtools.schema.unknown import unknown_fields
+from nbtools.schema.variables import Variable, advice_on, as_variable, name_of, named
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 _AS_WRITTEN = (str, int, bool)
 """Types whose values JSON writes as they are, as a rule."""
+_UNKNOWN = frozenset({"extra_forbidden", "unexpected_keyword_argument"})
+"""What pydantic calls a field that there is not."""
 _LARGE = 1 << 64
 """Whole numbers from here on are read as JSON, which has a limit to their digits."""
 
@@ -51,6 +54,7 @@ class Described:
         self._tool = tool
         signature = read_signature(function, tool)
         found = signature.parameters
+        self._refuse_rest(signature.rest)
         self.hidden = hidden_parameter(found, context, tool)
         self.positional = {each.name: each.default for each in found if each.positional}
         shown = [each for each in found if each.name != self.hidden]
@@ -88,6 +92,7 @@ class Described:
         if self._are_taken_as_they_are(args):
             return {outside: args[outside] for outside in self._outside.values()}
         read = self._read(args)
+        self._refuse_unknown(read, args)
         effective = self._written_back(read)
         return self._readable(effective, read, args) if self._uncertain else effective
 
@@ -179,13 +184,21 @@ class Described:
         misfit = Misfit(self._tool, self.parameters)
         for each in problem.errors(include_url=False, include_context=False):
             path = each["loc"]
-            if len(path) == 1 and each["type"] == "missing":
+            if each["type"] in _UNKNOWN:
+                misfit.add_unknown(path, each["input"])
+            elif len(path) == 1 and each["type"] == "missing":
                 misfit.missing.append(str(path[0]))
-            elif len(path) == 1 and each["type"] == "extra_forbidden":
-                misfit.unknown.append(str(path[0]))
             else:
                 misfit.add_wrong(path, each["msg"], each["input"])
         return misfit
+
+    def _refuse_unknown(self, read: BaseModel, args: Mapping[str, Json]) -> None:
+        misfit = Misfit(self._tool, self.parameters)
+        for name, outside in self._outside.items():
+            for path, found in unknown_fields(getattr(read, name), args.get(outside), (outside,)):
+                misfit.add_unknown(path, found)
+        if misfit:
+            raise misfit.error()
 
     def _build(self, docs: Mapping[str, str], names: Mapping[str, Any]) -> type[BaseModel]:
         from pydantic import ConfigDict, ValidationError, create_model  # noqa: PLC0415 - with a tool
@@ -246,12 +259,20 @@ class Described:
             f"Tool {self._tool!r} cannot be described to a model: {_first_line(problem)}"
         )
 
+    def _refuse_rest(self, rest: Parameter | None) -> None:
+        """Refuse `*args` that are meant to be filled in: a model gives values by name."""
+        if rest is not None and rest.hint is not Any:
+            hint = name_of(rest.hint)
+            raise ToolDefinitionError(
+                f"Tool {self._tool!r}: a model cannot fill in *{rest.name} ({hint}). Take a list "
+                f"instead, such as {rest.name}: list[…], or parameters by name."
+            )
+
     def _refused(self, parameter: Parameter, problem: Exception) -> ToolDefinitionError:
-        hint = getattr(parameter.hint, "__name__", None) or repr(parameter.hint)
+        why = _first_line(problem).partition(". Set `arbitrary_types_allowed")[0]
         return ToolDefinitionError(
-            f"Tool {self._tool!r}: the type {hint} of parameter {parameter.name!r} cannot be "
-            f"described to a model ({_first_line(problem)}). Use types that JSON can hold; what the "
-            "program provides comes through ToolContext."
+            f"Tool {self._tool!r}: the type {name_of(parameter.hint)} of parameter "
+            f"{parameter.name!r} cannot be described to a model ({why}). {advice_on(parameter.hint)}"
         )
 
     def _is_silent(self, name: str) -> bool:

@@ -8,6 +8,8 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
 from pydantic_core import SchemaValidator, ValidationError, to_json
 
+from nbtools.schema.unknown import drops_unknown
+
 
 class Generator(GenerateJsonSchema):
     """Leaves out the titles of fields, and takes a default that JSON cannot hold without a word.
@@ -23,6 +25,13 @@ class Generator(GenerateJsonSchema):
     def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - pydantic's signature
         """Say no: the title of a field only repeats its name."""
         return False
+
+    def model_schema(self, schema: Any) -> Any:
+        """Say that a model takes no further fields, where `unknown_fields` refuses them."""
+        described = super().model_schema(schema)
+        if drops_unknown(schema["cls"]):
+            described.setdefault("additionalProperties", False)
+        return described
 
     def enum_schema(self, schema: Any) -> Any:
         """Refuse a choice whose members are not found by what the schema would say of them."""

@@ -41,6 +41,22 @@ class Misfit:
         name = ".".join(str(step) for step in path) or "the whole"
         self.wrong.append((name, f"{sentence}, found {quoted[:80]}"))
 
+    def add_unknown(self, path: Sequence[int | str], found: object) -> None:
+        """Note a field that there is not.
+
+        Args:
+            path: Where it stands: names and indexes.
+            found: Its value.
+        """
+        *within, name = map(str, path)
+        if not within:
+            self.unknown.append(name)
+            return
+        known = _fields_at(self.schema, path[:-1])
+        close = difflib.get_close_matches(name[:100], known, n=1)
+        meant = f" (did you mean {close[0]!r}?)" if close else ""
+        self.add_wrong(path, f"There is no such field{meant}", found)
+
     def error(self) -> InvalidArguments:
         """Make the error that names everything, and what would be accepted."""
         sentences = [f"The arguments do not fit {self.tool!r}."]
@@ -57,6 +73,39 @@ class Misfit:
     def _suggested(self, name: str) -> str:
         close = difflib.get_close_matches(name[:100], self.schema.get("properties", {}), n=1)
         return f"{name[:100]!r}" + (f" (did you mean {close[0]!r}?)" if close else "")
+
+
+def _fields_at(root: Mapping[str, Json], path: Sequence[int | str]) -> list[str]:
+    """List the fields of the objects that may stand at a place."""
+    here = _opened(root, root)
+    for step in path:
+        # A step that is no name of a field is the mark of a choice among several types.
+        below = [each for one in here for each in _below(one, step, root)]
+        here = below or here
+    return [name for one in here for name in one.get("properties", {})]
+
+
+def _below(
+    schema: Mapping[str, Json], step: int | str, root: Mapping[str, Json]
+) -> list[Mapping[str, Json]]:
+    found: list[Json] = []
+    if isinstance(step, int):
+        found = [schema.get("items"), *schema.get("prefixItems", ())]
+    elif step in schema.get("properties", {}):
+        found = [schema["properties"][step]]
+    else:
+        found = [schema.get("additionalProperties")]
+    return [each for one in found for each in _opened(one, root)]
+
+
+def _opened(schema: Json, root: Mapping[str, Json], depth: int = 8) -> list[Mapping[str, Json]]:
+    """Give a schema, or those that it refers to and chooses from."""
+    if not isinstance(schema, dict) or not depth:
+        return []
+    name = str(schema.get("$ref", "")).rpartition("/")[2]
+    others = [*schema.get("anyOf", ()), *schema.get("oneOf", ()), *schema.get("allOf", ())]
+    others += [root.get("$defs", {}).get(name)] if name else []
+    return [schema, *(each for one in others for each in _opened(one, root, depth - 1))]
 
 
 def accepted(schema: Mapping[str, Json]) -> str:

@@ -36,6 +36,8 @@ class Signature:
     parameters: tuple[Parameter, ...]
     open: bool = False
     """Whether it takes any further name (`**kwargs`)."""
+    rest: Parameter | None = None
+    """What takes any further value by its place (`*args`)."""
     names: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """What it could see besides its globals, for hints within the classes of its parameters."""
 
@@ -96,10 +98,12 @@ def read_signature(function: Callable[..., Any], tool: str) -> Signature:
         raise ToolDefinitionError(f"Tool {tool!r} has no readable signature: {problem}.") from None
     _refuse_unbound(function, list(found), tool)
     taken = [each for each in found if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
+    rest = next((each for each in found if each.kind is each.VAR_POSITIONAL), None)
     resolve = _Resolver(function, tool)
     return Signature(
         parameters=tuple(resolve(each) for each in taken),
         open=any(each.kind is each.VAR_KEYWORD for each in found),
+        rest=resolve(rest) if rest is not None else None,
         names=resolve.names,
     )
 

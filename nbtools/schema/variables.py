@@ -61,6 +61,30 @@ def named(hint: Any, variable: Variable) -> Any:
     return typing.Annotated[(text, *said)] if said else text
 
 
+def name_of(hint: Any) -> str:
+    """Name a type as its author wrote it, more or less."""
+    name = "" if typing.get_args(hint) else getattr(hint, "__name__", "")
+    return name or repr(hint)
+
+
+def advice_on(hint: Any) -> str:
+    """Say what to write in the place of a type that no model can fill in."""
+    kinds = [hint, *_parts(hint)]
+    if any(_stays(_class_of(each)) for each in kinds):
+        return (
+            "A table, series or array that stays in the kernel is a parameter of its own, such as "
+            "`orders: pd.DataFrame`, and of no other type besides."
+        )
+    if any(str(getattr(each, "__module__", "")).startswith(("numpy", "pandas")) for each in kinds):
+        return "Use a type of Python itself, such as float or datetime."
+    return "Use types that JSON can hold; what the program provides comes through ToolContext."
+
+
+def _parts(hint: Any) -> list[Any]:
+    """List the types that a hint is made of."""
+    return [part for each in typing.get_args(hint) for part in (each, *_parts(each))]
+
+
 def _choices(hint: Any) -> tuple[Any, ...]:
     if typing.get_origin(hint) is typing.Annotated:
         return _choices(typing.get_args(hint)[0])

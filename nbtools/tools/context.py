@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Generic, TypeVar
 
 from nbtools.errors import ToolError
@@ -10,7 +11,7 @@ from nbtools.messages import Json
 
 Deps = TypeVar("Deps")
 OnProgress = Callable[[float | None, str], object]
-OnAsk = Callable[[str, Mapping[str, Json] | None, str], Awaitable[dict[str, Json] | None]]
+OnAsk = Callable[[str, Mapping[str, Json] | None, str], Coroutine[Any, Any, dict[str, Json] | None]]
 
 
 class ToolContext(Generic[Deps]):
@@ -56,9 +57,9 @@ class ToolContext(Generic[Deps]):
         if self._on_progress is not None:
             self._on_progress(_bounded(fraction), str(text))
 
-    async def ask(
+    def ask(
         self, text: str, form: Mapping[str, Json] | None = None, *, link: str = ""
-    ) -> dict[str, Json] | None:
+    ) -> Coroutine[Any, Any, dict[str, Json] | None]:
         """Ask the person something on the card of the call, and wait; only in `async` tools.
 
         The chat rests meanwhile, and the time of the tool does not run.
@@ -74,12 +75,18 @@ class ToolContext(Generic[Deps]):
 
         Raises:
             ToolDefinitionError: `form` is no such schema.
-            ToolError: There is no chat whose person could be asked.
+            ToolError: There is no chat whose person could be asked, or the tool is not `async`.
             CancelledError: The call has ended meanwhile, or had ended before.
         """
         if self._on_ask is None:
             raise ToolError("There is nobody here who could be asked.")
-        return await self._on_ask(text, form, link)
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:  # what would be returned is never awaited, and passes for a yes
+            raise ToolError(
+                "This tool cannot ask: make it `async def`, and write `await ctx.ask(…)`."
+            ) from None
+        return self._on_ask(text, form, link)
 
     def __repr__(self) -> str:
         # The context may hold secrets.

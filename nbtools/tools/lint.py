@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from nbtools.messages import Json
+from nbtools.schema.signature import read_signature
 from nbtools.tools.decorator import Offered, collect
 from nbtools.tools.tool import Tool
 
@@ -32,11 +33,11 @@ class Remark:
         return f"{place}: {self.text}"
 
 
-def check_tools(tools: Iterable[Offered]) -> list[Remark]:
+def check_tools(tools: Iterable[Offered] | Tool) -> list[Remark]:
     """Look for descriptions that are missing, or say no more than the name.
 
     Args:
-        tools: What a chat takes: tools and typed functions.
+        tools: What a chat takes: tools and typed functions; or one tool.
 
     Returns:
         What a model may misread, tool by tool; empty where there is nothing to say.
@@ -44,9 +45,17 @@ def check_tools(tools: Iterable[Offered]) -> list[Remark]:
     Raises:
         ToolDefinitionError: One of them is no tool; the text names it.
     """
-    known = collect(tools)
+    known = collect([tools] if isinstance(tools, Tool) else tools)
     alike = _alike(known)
     return [remark for each in known.values() for remark in _remarks(each, alike)]
+
+
+def _rest(tool: Tool) -> str:
+    """Give the name of `*args`, where a model cannot know of it."""
+    if tool.function is None:
+        return ""
+    rest = read_signature(tool.function, tool.name).rest
+    return rest.name if rest is not None else ""
 
 
 def _remarks(tool: Tool, alike: Mapping[str, str]) -> Iterator[Remark]:
@@ -54,6 +63,8 @@ def _remarks(tool: Tool, alike: Mapping[str, str]) -> Iterator[Remark]:
         yield Remark(tool=tool.name, text=f"its description {problem}.")
     elif tool.name in alike:
         yield Remark(tool=tool.name, text=f"its description is that of {alike[tool.name]!r} too.")
+    if rest := _rest(tool):
+        yield Remark(tool=tool.name, text=f"its *{rest} is never filled in.")
     definitions = tool.parameters.get("$defs", {})
     for path, schema in _parameters(tool.parameters, definitions):
         for text in _parameter_problems(path.rpartition(".")[2], schema):

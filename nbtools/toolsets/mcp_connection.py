@@ -17,7 +17,7 @@ from nbtools.messages import Json
 from nbtools.paths import without_folders
 from nbtools.tools import ToolContext
 from nbtools.toolsets.mcp_address import Address
-from nbtools.toolsets.mcp_link import Link, cause, failed, quoted, words
+from nbtools.toolsets.mcp_link import Link, cause, failed, last_line, quoted, words
 
 if TYPE_CHECKING:
     from mcp import Client, MCPError
@@ -91,7 +91,8 @@ class Connection:
                     raise ToolError(f"{self._who} does not keep its sessions.") from None
                 again = False
             except ToolsetError as error:
-                raise ToolError(without_folders(error.text)) from None
+                whole = None if error.told == error.text else error
+                raise ToolError(without_folders(error.told)) from whole
 
     async def _call_once(
         self, name: str, args: Mapping[str, Json], context: ToolContext[Any]
@@ -109,7 +110,8 @@ class Connection:
             raise
         except Exception as error:  # noqa: BLE001 - the SDK raises errors of many libraries
             # What the error itself says may hold a key, and a card shows where it came from.
-            raise await self._refused(error, link) from None
+            refusal = await self._refused(error, link)
+            raise refusal from refusal.__cause__
 
     async def _refused(self, error: Exception, link: Link) -> Exception:
         from mcp import MCPError  # noqa: PLC0415 - the extra is imported only when it is used
@@ -125,11 +127,18 @@ class Connection:
         if self._link is link:
             self.drop()
         said = await link.log.text() if link.log is not None else ""
+        return self._lost(self.address.scrub(said))
+
+    def _lost(self, said: str) -> ToolError:
+        line = last_line(said)
         text = (
             f"{self._who} was lost while it worked on this call; what it had done is not known. "
-            f"It is reached anew at the next call.{quoted(said)}"
+            f"It is reached anew at the next call.{quoted(line)}"
         )
-        return ToolError(without_folders(self.address.scrub(text)))
+        error = ToolError(without_folders(self.address.scrub(text)))
+        if said.strip() != line:  # the card has it all
+            error.__cause__ = ToolsetError(f"{self._who} wrote:\n{said}")
+        return error
 
     async def _reach(self) -> Link:
         """Give a connection that stands, as far as one can know.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
+import re
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -26,6 +27,8 @@ LARGEST_EVENT = 64 * 1024 * 1024
 CONNECT = 30.0
 """Seconds until an HTTP connection stands; how long an answer takes is bounded for each call."""
 
+_FRAMES = re.compile(r"[\u2500-\u259f\u276f]")
+"""What draws boxes around tracebacks."""
 _QUIET = logging.NullHandler()
 """Keeps the notes of the SDK off the notebook, unless somebody set up logging."""
 
@@ -184,13 +187,23 @@ def failed(address: Address, what: str, said: str = "") -> ToolsetError:
         what: What became of it, as the end of a sentence.
         said: What it wrote last.
     """
-    text = address.scrub(f"The MCP server {address.label!r} {what}.{quoted(said)}")
-    return ToolsetError(text, hint="The next message tries again.")
+    text = f"The MCP server {address.label!r} {what}."
+    return ToolsetError(
+        address.scrub(text + quoted(said)),
+        hint="The next message tries again.",
+        told=address.scrub(text + quoted(last_line(said))),
+    )
 
 
 def quoted(said: str) -> str:
     """Quote what a server wrote, as a sentence that follows others."""
     return f" It wrote: {said}" if said else ""
+
+
+def last_line(said: str) -> str:
+    """Give the last line that says something: all that a model is told, who is shown no traceback."""
+    lines = [_FRAMES.sub("", line).strip() for line in said.splitlines()]
+    return next((line for line in reversed(lines) if any(map(str.isalnum, line))), "")
 
 
 def _import_checks() -> None:

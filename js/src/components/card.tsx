@@ -3,8 +3,8 @@
  * renderers draw inside it, so none can hide or fake what a person decides about.
  */
 
-import type { Outcome } from "../protocol";
-import { type CallNode, isFinal, stateWords } from "../store";
+import type { Outcome, State } from "../protocol";
+import { type CallNode, type Copy, isFinal, stateWords } from "../store";
 import { ArgumentTable, argumentLine, Changes } from "./arguments";
 import { Body } from "./body";
 import { CancelButtons, CommandButton, CommandStatus } from "./controls";
@@ -136,7 +136,6 @@ function Ended({ node }: { node: CallNode }) {
   useTopic(store.copy.shell);
   const { id, tool } = node.part;
   const known = store.copy.tools.some(({ name }) => name === tool) && node.args;
-  const busy = store.copy.status === "running";
   return (
     <div class="actions again">
       {known && (
@@ -145,7 +144,7 @@ function Ended({ node }: { node: CallNode }) {
           subject={id}
           look="quiet"
           label={`Run ${tool} again`}
-          disabled={busy}
+          disabled={isAsking(store.copy)}
         >
           <Icon name="again" /> Run again
         </CommandButton>
@@ -154,6 +153,15 @@ function Ended({ node }: { node: CallNode }) {
     </div>
   );
 }
+
+/** Whether the model is being asked; while calls of its answer run, it is not. */
+function isAsking({ status, openCalls }: Copy): boolean {
+  return (
+    status === "running" && ![...openCalls.values()].some(({ part }) => AT_WORK.has(part.state))
+  );
+}
+
+const AT_WORK: ReadonlySet<State> = new Set(["running", "pending"]);
 
 const WARNINGS: ReadonlySet<Outcome> = new Set([
   "timeout",
