@@ -6,7 +6,7 @@ import asyncio
 import functools
 import inspect
 import itertools
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import BrokenExecutor
 from typing import Any, Protocol
 
@@ -24,13 +24,14 @@ from nbtools.executors import (
     in_process,
     in_worker,
     is_cancelled,
+    running_loop,
 )
 from nbtools.failure import explain
 from nbtools.frozen import thaw
 from nbtools.messages import Json, Progress, ToolCall
 from nbtools.runner import Emit, Handler, Settings
 from nbtools.tools import PENDING, Result, Tool, ToolContext
-from nbtools.tools.invoke import bound, invoke
+from nbtools.tools.invoke import bound, invoke, is_awaited
 
 LONGEST_OUTPUT = 64_000
 """Characters that one call may print to its card."""
@@ -218,10 +219,18 @@ class _Run:
             on_progress=self._sink.progress,
         )
 
-    async def _ask(
+    def _ask(
+        self, text: str, form: Mapping[str, Json] | None, link: str
+    ) -> Coroutine[Any, Any, dict[str, Json] | None]:
+        """Put a question to the person, if the function can wait for the answer."""
+        if running_loop() is self._loop or is_awaited():
+            return self._asked(text, form, link)
+        raise ToolError("This tool cannot ask: make it `async def`, and write `await ctx.ask(…)`.")
+
+    async def _asked(
         self, text: str, form: Mapping[str, Json] | None, link: str
     ) -> dict[str, Json] | None:
-        """Put a question to the person, from whatever loop the function runs on."""
+        """Wait for the person, on whatever loop the function runs."""
         work = self._ask_here(text, form, link)
         if asyncio.get_running_loop() is self._loop:
             return await work

@@ -72,7 +72,11 @@ class Ring(Record):
         super().__init__(engine, settings.variables.results, conversation)
         self.settings = settings
         self.error: ProviderError | None = None
-        self.rules = Rules(lambda: self.settings.tools, self.calls)
+        self.rules = Rules(
+            lambda: self.settings.tools,
+            self.calls,
+            lambda: not self._gathering.is_due(self.settings.offered),
+        )
         self.questions = Questions(lambda: self.new_id("q"), self._put_question)
         self.save: Callable[[Conversation], None] | None = None
         self.on_tools: Callable[[], object] = lambda: None

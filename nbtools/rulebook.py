@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import json
 import secrets
+import sys
 import threading
 import time
 import warnings
@@ -21,13 +22,13 @@ from pathlib import Path
 from typing import Any, TypeAlias, overload
 
 from nbtools import rules
-from nbtools.messages import Json, ToolCall
+from nbtools.messages import ToolCall
 from nbtools.records import as_table
 from nbtools.rules import Rule, Scope
 from nbtools.tools import Tool
 
 COLUMNS = ("id", "decision", "tool", "when", "only", "scope", "until", "reason", "covers")
-_FIELDS = tuple(field.name for field in fields_of(Rule) if field.name not in ("id", "bound"))
+_FIELDS = tuple(field.name for field in fields_of(Rule) if field.name != "bound")
 TEST_COLUMNS = ("call", "tool", "args", "decision", "rule", "was")
 
 
@@ -65,15 +66,18 @@ class Rules(Sequence[Rule]):
     Args:
         tools: Gives the chat's tools, which an `allow` rule is bound to.
         calls: Gives the calls there were, for `test`.
+        knows_all: Says whether no further tools may come from a toolset that was not asked yet.
     """
 
     def __init__(
         self,
         tools: Callable[[], Mapping[str, Tool]],
         calls: Callable[[], Iterable[ToolCall]],
+        knows_all: Callable[[], bool] = lambda: True,
     ) -> None:
         self._tools = tools
         self._calls = calls
+        self._knows_all = knows_all
         self._own = Shelf()
         self._sorted: _Sorted = (), (), {}
         self.on_change: Callable[[], object] = lambda: None
@@ -97,15 +101,15 @@ class Rules(Sequence[Rule]):
         Raises:
             ValueError: Something cannot be understood, or there is no such tool.
         """
-        return self.add(_rule(tool=tool, decision="allow", **fields))
+        return self.add(_rule("allow", tool, fields))
 
     def ask(self, tool: str, **fields: Any) -> Rule:
         """Ask about calls that would run by themselves; see `allow` for the arguments."""
-        return self.add(_rule(tool=tool, decision="ask", **fields))
+        return self.add(_rule("ask", tool, fields))
 
     def refuse(self, tool: str, **fields: Any) -> Rule:
         """Decline calls without asking; see `allow` for the arguments."""
-        return self.add(_rule(tool=tool, decision="refuse", **fields))
+        return self.add(_rule("refuse", tool, fields))
 
     def add(self, rule: Rule) -> Rule:
         """Put a rule into force, bound to the tools there are now.
@@ -115,7 +119,7 @@ class Rules(Sequence[Rule]):
                 has an argument of its conditions.
         """
         made = self._bound(replace(rule, id=rule.id or f"r-{secrets.token_hex(3)}"))
-        self._expect_arguments(made)
+        self._expect_sense(made)
         self._put(made)
         return made
 
@@ -131,8 +135,11 @@ class Rules(Sequence[Rule]):
             ValueError: A field cannot be understood.
         """
         old = self[rule_id]
+        if "id" in changes:
+            raise ValueError(f"The id of {rule_id!r} stays; expected other fields of it.")
         new = replace(old, **_with_end(changes), id=old.id)
-        self._expect_arguments(new)
+        if changes.keys() & {"tool", "when"}:
+            self._expect_sense(new)
         if changes.keys() & {"tool", "decision"}:
             new = self._bound(new)
         self._put(new)
@@ -317,16 +324,22 @@ class Rules(Sequence[Rule]):
     def _fingerprints(self) -> dict[str, str]:
         return {name: tool.fingerprint for name, tool in self._tools().items()}
 
-    def _expect_arguments(self, rule: Rule) -> None:
+    def _expect_sense(self, rule: Rule) -> None:
         """Make sure that a rule is about something: a slip in a name would let all calls pass it."""
+        if rule.scope == "notebook" or not self._knows_all():
+            return  # it is for tools that are not known here
         tools = self._tools()
         fitting = [tool for name, tool in tools.items() if rules.fits(name, rule.tool)]
         if not fitting:
-            warnings.warn(_fits_nothing(rule, tools), stacklevel=4)
-        known = {name for tool in fitting for name in tool.parameters.get("properties", {})}
-        takes_any = any(tool.parameters.get("additionalProperties", True) for tool in fitting)
+            _warn(
+                f"The rule {rule.id} is about {rule.tool!r}, and there is no such tool now"
+                f"{meant(rule.tool, tools)}; it holds for one that comes later."
+            )
+        if not fitting or any(tool.names is None for tool in fitting):
+            return
+        known = {name for tool in fitting for name in tool.names or ()}
         for name in rule.when or {}:
-            if fitting and not takes_any and name not in known:
+            if name not in known:
                 raise ValueError(
                     f"No tool that {rule.tool!r} fits has the argument {name!r}"
                     f"{meant(name, known)}; there are: {', '.join(sorted(known)) or 'none'}."
@@ -343,11 +356,12 @@ class Rules(Sequence[Rule]):
         return replace(rule, bound=bound)
 
 
-def _fits_nothing(rule: Rule, tools: Iterable[str]) -> str:
-    return (
-        f"The rule {rule.id} is about {rule.tool!r}, and there is no such tool now"
-        f"{meant(rule.tool, tools)}; it holds for one that comes later."
-    )
+def _warn(text: str) -> None:
+    """Warn whoever called, wherever in here it was noticed."""
+    depth, frame = 2, sys._getframe(1)  # noqa: SLF001 - documented for this use
+    while frame.f_back is not None and frame.f_code.co_filename == __file__:
+        depth, frame = depth + 1, frame.f_back
+    warnings.warn(text, stacklevel=depth)
 
 
 def meant(name: str, known: Iterable[str]) -> str:
@@ -356,8 +370,10 @@ def meant(name: str, known: Iterable[str]) -> str:
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 
-def _rule(*, when: Mapping[str, Json] | None = None, **fields: Any) -> Rule:
-    return Rule(when=when, **_with_end(fields))
+def _rule(decision: rules.Ruling, tool: str, fields: dict[str, Any]) -> Rule:
+    if "decision" in fields:
+        raise ValueError(f"decision is {decision!r} by the name of the method; leave it out.")
+    return Rule(tool=tool, decision=decision, **_with_end(fields))
 
 
 def _with_end(fields: dict[str, Any]) -> dict[str, Any]:

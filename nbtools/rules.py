@@ -64,6 +64,7 @@ class Rule:
         _expect(isinstance(self.tool, str) and self.tool != "", "tool", self.tool, ["a name"])
         expect_all(self, _CHECKS)
         for name, condition in (self.when or {}).items():
+            _expect(isinstance(name, str), "an argument in when", name, ["a name"])
             _check_condition(name, condition)
         for field in ("when", "bound"):
             object.__setattr__(self, field, freeze(getattr(self, field)))

@@ -388,6 +388,9 @@ _BROKE_OFF = Failure(
 def _raw_again(call: ToolCall, args: Mapping[str, Json] | None) -> str:
     """Write the arguments for another run: never what was only half read of the first ones."""
     if args is not None:
+        expect(
+            "args", args, (lambda value: isinstance(value, Mapping), "arguments by name, or None")
+        )
         return runner.write_args(args)
     was_checked = bool(call.digest)
     return runner.write_args(call.args or {}) if was_checked else call.raw

@@ -463,6 +463,14 @@ async def test_jobs_are_seen_awaited_and_found_by_id():
     chat.close()
 
 
+async def test_the_end_of_a_cancelled_job_can_be_awaited():
+    chat, gate = chat_with([call("fit", {"n": 1})], "It runs.")
+    await chat.send("Go")
+    assert (await chat.jobs[0].cancel()).outcome == "cancelled"
+    gate.set()
+    chat.close()
+
+
 async def test_a_handle_of_a_job_that_was_cleared_says_so():
     chat, gate = chat_with([call("fit", {"n": 1})], "It runs.")
     await chat.send("Go")

@@ -170,7 +170,7 @@ def test_one_tool_alone_is_looked_at_too():
         """Get the stock."""
 
     made = nb.tool(get_stock)
-    assert nb.check_tools(made) == nb.check_tools([made])
+    assert nb.check_tools(made) == nb.check_tools(get_stock) == nb.check_tools([made])
     assert nb.check_tools(made)
 
 

@@ -56,7 +56,13 @@ SPARED = [
     (".model.invalid", PROXIED),
     ("http://model.invalid", PROXIED),
     ("model.invalid:8080", "http://model.invalid:8080/v1"),
+    ("model.invalid:80", PROXIED),
+    ("model.invalid:443", "https://model.invalid/v1"),
+    ("*.invalid", PROXIED),
+    ("https://model.invalid/", PROXIED),
     ("10.0.0.7", "http://10.0.0.7:1/v1"),
+    ("10.0.0.0/8", "http://10.0.0.7:1/v1"),
+    ("fd00::/8", "http://[fd00::1]:8080/v1"),
     ("fd00::1", "http://[fd00::1]:8080/v1"),
     ("[fd00::1]", "http://[fd00::1]:8080/v1"),
 ]
@@ -79,7 +85,9 @@ def test_the_environment_names_what_needs_none(
     assert proxy_for(address) == "http://h:1"
     monkeypatch.setenv("NO_PROXY", spared)
     assert proxy_for(address) is None
-    assert proxy_for("http://elsewhere.example/v1") == (None if "*" in spared else "http://h:1")
+    assert proxy_for("http://elsewhere.example/v1") == (
+        None if spared.endswith("*") else "http://h:1"
+    )
 
 
 @pytest.mark.parametrize("own", [True, False])
@@ -148,3 +156,10 @@ async def test_certificates_that_cannot_be_read_are_named(monkeypatch: pytest.Mo
     error = await refused(OpenAI("m", base_url="https://model.invalid/v1", api_key=""))
     assert error.text.startswith("The certificates of SSL_CERT_FILE='/no/such/place.pem'")
     assert "could not be read: [Errno 2] No such file" in error.text
+
+
+@pytest.mark.parametrize("spared", ["model.invalid:8080", "del.invalid", "10.0.0.0/8", "/", ""])
+def test_what_is_not_named_goes_through_the_proxy(spared: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("ALL_PROXY", "http://h:1")
+    monkeypatch.setenv("NO_PROXY", spared)
+    assert proxy_for(PROXIED) == "http://h:1"

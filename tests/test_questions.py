@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +88,44 @@ async def test_a_tool_that_cannot_wait_for_the_answer_is_told_so_and_does_not_go
     assert model.told == [
         "This tool cannot ask: make it `async def`, and write `await ctx.ask(…)`."
     ]
+
+
+async def test_a_question_that_is_not_awaited_is_no_answer():
+    wiped: list[str] = []
+
+    @nb.tool
+    async def wipe(ctx: ToolContext[None]) -> str:
+        """Wipe everything."""
+        if ctx.ask("Really?"):
+            wiped.append("everything")
+        return "wiped"
+
+    model = Strict([call("wipe", id="k-1")], "Sorry.")
+    page = Page(model, [wipe])
+    await page.say("Wipe")
+    assert (wiped, page.call("k-1").outcome) == ([], "failed")
+    assert model.told == ["Nobody was asked: write `await ctx.ask(…)`."]
+
+
+async def test_the_parts_of_an_async_tool_may_ask_from_where_they_are():
+    """From a task, from a thread that it awaits, and from a generator."""
+    heard: list[Any] = []
+
+    @nb.tool
+    async def moor(ctx: ToolContext[None]) -> AsyncGenerator[str, None]:
+        """Moor."""
+        heard.append(await asyncio.create_task(ctx.ask("One?")))
+        heard.append(await (await asyncio.to_thread(ctx.ask, "Two?")))
+        yield "moored"
+
+    page = Page(Strict([call("moor", id="k-1")], "Done."), [moor])
+    await page.say("Moor")
+    for text in ("One?", "Two?"):
+        question = page.call("k-1").question
+        assert question is not None
+        assert question.text == text
+        await answered(page, {})
+    assert (heard, page.call("k-1").outcome) == ([{}, {}], "ok")
 
 
 async def test_the_call_goes_on_with_the_answer_and_its_defaults():

@@ -326,7 +326,50 @@ def test_a_slip_in_a_rule_that_tightens_is_told() -> None:
         ValueError, match=r"A rule has no 'wehn' \(did you mean 'when'\?\); it has: "
     ):
         book.refuse("read_log", wehn={})
+    with pytest.raises(ValueError, match="an argument in when is 1; expected a name"):
+        book.refuse("read_log", when={1: 2})
+    with pytest.raises(ValueError, match="decision is 'refuse' by the name of the method"):
+        book.refuse("read_log", decision="allow")
     assert book[known.id] == known
+
+
+def test_a_rule_may_be_about_what_is_not_known_here() -> None:
+    """Tools of a server that was not asked yet, of other chats, and rules that were saved."""
+    tools = collect(tools_that_ran([]))
+    book = rulebook.Rules(lambda: tools, list[ToolCall], lambda: False)
+    book.refuse("read_*", when={"path": "x"})
+    book.refuse("delete_file")
+    book = _book()
+    shared = book.refuse("read_log", when={"path": "x"}, scope="notebook")
+    assert book.edit(shared.id, reason="No.").reason == "No."
+    with pytest.raises(ValueError, match=f"The id of '{shared.id}' stays"):
+        book.edit(shared.id, id="r-2")
+
+
+@pytest.mark.parametrize(("schema", "refused"), [
+    ({"properties": {"a": {}}}, True),
+    ({"properties": {"a": {}}, "additionalProperties": False}, True),
+    ({"properties": {"a": {}}, "additionalProperties": True}, False),
+    ({"properties": {"a": {}}, "additionalProperties": False, "patternProperties": {"^b": {}}}, False),
+    ({"anyOf": [{"properties": {"b": {}}}]}, False),
+    ({}, False),
+])  # fmt: skip
+def test_a_schema_by_hand_says_what_arguments_there_are(schema: Any, refused: bool) -> None:
+    tools = {"pay": nb.Tool("pay", "Pay.", {"type": "object", **schema})}
+    book = rulebook.Rules(lambda: tools, list[ToolCall])
+    if refused:
+        with pytest.raises(ValueError, match="No tool that 'pay' fits has the argument 'b'"):
+            book.refuse("pay", when={"b": 1})
+    else:
+        assert book.refuse("pay", when={"b": 1}) == book[0]
+
+
+@pytest.mark.parametrize("add", ["add", "refuse"])
+def test_a_warning_points_at_who_made_the_rule(add: str) -> None:
+    book = _book()
+    with pytest.warns(UserWarning, match="no such tool now") as heard:
+        book.add(Rule(tool="pay", decision="ask")) if add == "add" else book.refuse("pay")
+    assert heard[0].filename == __file__
 
 
 def test_a_range_that_nothing_is_in_is_refused() -> None:

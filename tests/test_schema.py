@@ -8,7 +8,7 @@ import enum
 import functools
 import math
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -16,6 +16,7 @@ from typing import (
     ClassVar,
     Literal,
     NotRequired,
+    ParamSpec,
     Self,
     TypedDict,
     Unpack,
@@ -28,12 +29,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import (
     AfterValidator,
+    AliasChoices,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
+    Discriminator,
     Field,
     PlainSerializer,
     RootModel,
     SecretStr,
+    Tag,
     field_serializer,
     model_validator,
 )
@@ -918,6 +923,49 @@ class Reading(BaseModel):
         return {"column": given.get("col") or given.get("column")}
 
 
+class Away(BaseModel):
+    lon: float = Field(validation_alias=AliasChoices("lng", "lon"))
+    port: str = Field("Aro", validation_alias="in", serialization_alias="out")
+    berth: int = Field(1, exclude=True)
+
+
+def _tag(given: Any) -> str:
+    return "b" if isinstance(given, Mapping) and given.get("kind") == "b" else "a"
+
+
+class OfA(BaseModel):
+    a: int
+
+
+class OfB(BaseModel):
+    b: int
+
+
+class Number(BaseModel):
+    op: Literal["num"]
+    value: int
+
+
+class Add(BaseModel):
+    op: Literal["add"]
+    left: Expression
+    right: Expression
+
+
+class Multiply(BaseModel):
+    op: Literal["mul"]
+    left: Expression
+    right: Expression
+
+
+Expression = Annotated[Number | Add | Multiply, Field(discriminator="op")]
+
+
+class Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True)
+    n: int
+
+
 class Listed(RootModel[list[Filter]]):
     pass
 
@@ -942,6 +990,8 @@ def query(  # noqa: PLR0917
     tree: Branch | None = None,
     free: Open | None = None,
     lax: Lax | None = None,
+    several: frozenset[Frozen] = frozenset(),
+    numbered: dict[int, Filter] = {},  # noqa: B006
 ) -> None:
     """Take fields within fields."""
 
@@ -949,9 +999,9 @@ def query(  # noqa: PLR0917
 UNKNOWN: list[tuple[dict[str, Any], str]] = [
     (
         {"one": {"column": "a", "mots": 3}},
-        "'one.mots': There is no such field (did you mean 'most'",
+        "'one.Filter.mots': There is no such field (did you mean '",
     ),
-    ({"one": {"column": "a", "limit": 3}}, "'one.limit': There is no such field, found 3"),
+    ({"one": {"column": "a", "limit": 3}}, "'one.Filter.limit': There is no such field, found 3"),
     (
         {"many": [{"column": "a"}, {"column": "b", "x": 1}]},
         "'many.1.x': There is no such field, fo",
@@ -1002,11 +1052,61 @@ def test_a_model_may_say_that_further_fields_do_not_matter():
     assert tool(look).check({"reading": {"col": "a"}}) == {"reading": {"column": "a"}}
 
 
+def test_what_was_read_is_written_so_that_it_is_read_again():
+    """However the names differ, and whatever an author leaves out elsewhere."""
+
+    def look(away: Away) -> None: ...
+
+    made = tool(look)
+    effective = made.check({"away": {"lon": 5.5, "berth": 7}})
+    assert effective == {"away": {"lng": 5.5, "in": "Aro", "berth": 7}}
+    assert made.check(effective) == effective
+    assert made.bind(effective)["away"] == Away.model_validate({"lng": 5.5, "berth": 7})
+
+
+def test_a_field_that_an_author_renames_before_it_is_read_is_known():
+    def renamed(given: Any) -> Any:
+        return {"column": given["col"]} if "col" in given else given
+
+    def look(one: Annotated[Filter, BeforeValidator(renamed)]) -> None: ...
+
+    assert tool(look).check({"one": {"col": "a"}}) == {"one": {"column": "a", "most": 10}}
+
+
+def test_a_field_that_only_tells_types_apart_is_known():
+    Either = Annotated[  # noqa: N806 - a type
+        Annotated[OfA, Tag("a")] | Annotated[OfB, Tag("b")], Discriminator(_tag)
+    ]
+
+    def look(one: Either) -> None: ...
+
+    look.__annotations__["one"] = Either
+    args = {"one": {"kind": "b", "b": 2}}
+    assert tool(look).check(args) == args
+    assert tool(look).bind(args)["one"] == OfB(b=2)
+
+
+def test_what_is_wrong_in_a_tree_of_choices_is_told_at_once():
+    """And without an end of text."""
+    deep: dict[str, Any] = {"op": "num", "value": 1, "x" * 1000: 1}
+    for _ in range(30):
+        deep = {"op": "add", "left": {"op": "num", "value": 1}, "right": deep}
+
+    def look(one: Expression) -> None: ...
+
+    with pytest.raises(InvalidArguments, match=f"{'x' * 100}': There is no such field") as caught:
+        tool(look).check({"one": deep})
+    assert len(caught.value.text) < 1000
+
+
 def test_the_schema_of_a_model_says_whether_it_takes_further_fields():
     known = tool(query).parameters["$defs"]
     further = {name: known[name].get("additionalProperties") for name in known}
     assert (further["Filter"], further["Branch"], further["Open"]) == (False, False, True)
     assert (further["Lax"], further["Holder"]) == (None, False)
+
+
+P = ParamSpec("P")
 
 
 def test_further_arguments_by_place_are_refused_where_they_are_meant():
@@ -1016,8 +1116,12 @@ def test_further_arguments_by_place_are_refused_where_they_are_meant():
         tool(concat)
 
     def wrapped(*args: Any, **more: Any) -> None: ...
+    def typed(*args: object) -> None: ...
+    def forwards(*args: P.args, **more: P.kwargs) -> None: ...  # type: ignore[valid-type]
+    def unknown(*args: Nowhere) -> None: ...  # type: ignore[name-defined] # noqa: F821
 
-    assert tool(wrapped).parameters["properties"] == {}
+    for function in (wrapped, typed, forwards, unknown, functools.partial(concat, 1, 2)):
+        assert tool(function, name="f").parameters["properties"] == {}
 
 
 @pytest.mark.parametrize(("hint", "name", "advice"), [

@@ -1472,6 +1472,13 @@ async def test_a_call_is_run_again_beside_another_one_and_the_turn_goes_on():
     assert model.refused == []
 
 
+async def test_arguments_of_another_run_are_given_by_name():
+    page = Page(Strict([call("read_log", {"day": "mon"}, id="k-1")], "So."), tools_that_ran([]))
+    await page.say("Read")
+    with pytest.raises(ValueError, match=r"args is \[1\]; expected arguments by name, or None"):
+        page.session.rerun("k-1", [1])  # type: ignore[arg-type]
+
+
 async def test_no_call_is_run_again_while_the_model_is_asked():
     gate = asyncio.Event()
     page = Page(Strict([call("flaky", id="k-1")], [hold(gate)], "So."), tools_that_ran([]))

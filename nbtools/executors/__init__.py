@@ -6,7 +6,7 @@ thread is free, or until a blocked cell serves it.
 """
 
 from nbtools.executors.elsewhere import in_executor, in_process
-from nbtools.executors.engines import Engine, engine, is_cancelled
+from nbtools.executors.engines import Engine, engine, is_cancelled, running_loop
 from nbtools.executors.jobs import Ended
 from nbtools.executors.mainthread import (
     MAIN,
@@ -41,4 +41,5 @@ __all__ = [
     "is_cancelled",
     "on_main_thread",
     "remember_main",
+    "running_loop",
 ]

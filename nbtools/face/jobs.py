@@ -69,11 +69,14 @@ class JobHandle:
             raise KeyError(f"{self.id!r} has no value: it is {self.outcome or self.state}.")
         return self._session.results[self.job.call]
 
-    def cancel(self, after: float | None = None) -> None:
+    def cancel(self, after: float | None = None) -> JobHandle:
         """End it.
 
         Args:
             after: Seconds that it may still take; None ends it now.
+
+        Returns:
+            This handle, which can be awaited.
 
         Raises:
             AlreadyDecided: It is over.
@@ -81,6 +84,7 @@ class JobHandle:
             ValueError: `after` is no number above 0.
         """
         self._session.engine.do(lambda: self._session.background.cancel(self.job.id, after))
+        return self
 
     def __await__(self) -> Generator[Any, None, JobHandle]:
         """Wait until it is over; cancelling the wait leaves it running."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
+from ipaddress import ip_address, ip_network
+from urllib.parse import SplitResult, urlsplit
 
 from nbtools import errors
 from nbtools.checks import expect
 
+_PORTS = {"http": 80, "https": 443}
 _SCHEMES = frozenset({"http", "https", "socks5", "socks5h"})
 _EXPECTED = "an address such as 'http://host:3128', where a password has %23 for # and %2F for /"
 _WHERE = "Check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY, or what proxy= gives."
@@ -38,7 +40,7 @@ def proxy_for(address: str) -> str | None:
     from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415 - only with a chat
 
     parts, named = urlsplit(address), getproxies()
-    if proxy_bypass(parts.netloc) or _is_spared(parts.hostname or "", named.get("no", "")):
+    if proxy_bypass(parts.netloc) or _is_spared(parts, named.get("no", "")):
         return None
     proxy = (named.get(parts.scheme) or named.get("all") or "").strip()
     if not proxy:
@@ -97,14 +99,28 @@ def lost_at_proxy(kind: str, text: str, proxy: str) -> errors.ConnectionError:
     )
 
 
-def _is_spared(host: str, listed: str) -> bool:
+def _is_spared(parts: SplitResult, listed: str) -> bool:
     """Say whether a list of hosts that need no proxy has one, also in forms that urllib skips."""
-    for name in listed.lower().split(","):
-        # A star among other names, an address with its scheme, an IPv6 address as it is.
-        known = name.strip().rpartition("://")[2].strip("[]").removeprefix(".")
-        if known in ("*", host) or (known and host.endswith(f".{known}")):
+    host, port = parts.hostname or "", parts.port or _PORTS.get(parts.scheme)
+    for each in listed.lower().split(","):
+        # An address with its scheme, a star before a domain, a port, an IPv6 address in brackets.
+        name = each.strip().rpartition("://")[2].rstrip("/")
+        if name == "*" or _is_in_network(host, name):
+            return True
+        if port is not None:
+            name = name.removesuffix(f":{port}")
+        name = name.strip("[]").removeprefix("*").removeprefix(".")
+        if name and (host == name or host.endswith(f".{name}")):
             return True
     return False
+
+
+def _is_in_network(host: str, name: str) -> bool:
+    """Say whether an IP address is in a network such as 10.0.0.0/8."""
+    try:
+        return "/" in name and ip_address(host) in ip_network(name, strict=False)
+    except ValueError:
+        return False
 
 
 def _is_proxy(text: str) -> bool:

@@ -12,9 +12,9 @@ from nbtools.errors import InvalidArguments, ToolDefinitionError
 from nbtools.jsontext import clean_text, dumps
 from nbtools.messages import Json
 from nbtools.plain import plain
+from nbtools.schema.closed import reader_and_writer
 from nbtools.schema.misfit import Misfit
 from nbtools.schema.signature import Parameter, hidden_parameter, is_plain, read_signature
-from nbtools.schema.unknown import unknown_fields
 from nbtools.schema.variables import Variable, advice_on, as_variable, name_of, named
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ class Described:
         stays = {name: as_variable(each.name, each.hint) for name, each in self._shown.items()}
         self._stays = {name: variable for name, variable in stays.items() if variable}
         self._model = self._build(docs, signature.names)
+        self._reader, self._writer = reader_and_writer(self._model)
         self.variables: dict[str, Variable] = {
             str(self._model.model_fields[name].alias): each for name, each in self._stays.items()
         }
@@ -76,6 +77,8 @@ class Described:
         self._exact = self._exact_types()
         self._silent = {name for name in self._shown if self._is_silent(name)}
         self.parameters = self._schema()
+        self.names: frozenset[str] | None = frozenset(self._outside.values())
+        """What arguments may be called."""
 
     def check(self, args: Mapping[str, Json]) -> dict[str, Json]:
         """Give the effective arguments: validated, with defaults and coercions, as plain JSON.
@@ -92,7 +95,6 @@ class Described:
         if self._are_taken_as_they_are(args):
             return {outside: args[outside] for outside in self._outside.values()}
         read = self._read(args)
-        self._refuse_unknown(read, args)
         effective = self._written_back(read)
         return self._readable(effective, read, args) if self._uncertain else effective
 
@@ -136,8 +138,8 @@ class Described:
     def _written_back(self, read: BaseModel) -> dict[str, Json]:
         unset = self._silent - read.model_fields_set
         try:
-            text = read.model_dump_json(
-                by_alias=True, round_trip=True, exclude=unset or None, warnings="none"
+            text = self._writer.to_json(
+                read, by_alias=True, round_trip=True, exclude=unset or None, warnings="none"
             )
         except BaseException as problem:  # what a type reads item by item is read only here
             raise self._unreadable(problem) from problem
@@ -169,7 +171,7 @@ class Described:
     def _read(self, args: Mapping[str, Json]) -> BaseModel:
         try:
             # As JSON text, so that a tuple, a set or a date is read as JSON writes it.
-            return self._model.model_validate_json(dumps(dict(args)))
+            return self._reader.validate_json(dumps(dict(args)))  # type: ignore[no-any-return]
         except self._invalid as problem:
             raise self._misfit(problem).error() from None
         except BaseException as problem:  # a type's own code may even try to exit
@@ -191,14 +193,6 @@ class Described:
             else:
                 misfit.add_wrong(path, each["msg"], each["input"])
         return misfit
-
-    def _refuse_unknown(self, read: BaseModel, args: Mapping[str, Json]) -> None:
-        misfit = Misfit(self._tool, self.parameters)
-        for name, outside in self._outside.items():
-            for path, found in unknown_fields(getattr(read, name), args.get(outside), (outside,)):
-                misfit.add_unknown(path, found)
-        if misfit:
-            raise misfit.error()
 
     def _build(self, docs: Mapping[str, str], names: Mapping[str, Any]) -> type[BaseModel]:
         from pydantic import ConfigDict, ValidationError, create_model  # noqa: PLC0415 - with a tool
@@ -285,8 +279,8 @@ class Described:
         try:
             default = field.get_default(call_default_factory=True, validated_data={})
             holder = self._model.model_construct(**{str(field.alias): default})
-            text = holder.model_dump_json(include={name}, by_alias=True, warnings="error")
-            self._model.model_validate_json(text)
+            text = self._writer.to_json(holder, include={name}, by_alias=True, warnings="error")
+            self._reader.validate_json(text)
         except ValidationError as problem:
             return any(each["loc"][:1] == (field.alias,) for each in problem.errors())
         except Exception:  # noqa: BLE001 - whatever the default's own code raises

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
 from pydantic_core import SchemaValidator, ValidationError, to_json
 
-from nbtools.schema.unknown import drops_unknown
+from nbtools.schema.closed import closes
 
 
 class Generator(GenerateJsonSchema):
@@ -27,9 +27,9 @@ class Generator(GenerateJsonSchema):
         return False
 
     def model_schema(self, schema: Any) -> Any:
-        """Say that a model takes no further fields, where `unknown_fields` refuses them."""
+        """Say that a model takes no further fields, where they are refused."""
         described = super().model_schema(schema)
-        if drops_unknown(schema["cls"]):
+        if closes(schema):
             described.setdefault("additionalProperties", False)
         return described
 

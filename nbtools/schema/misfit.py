@@ -38,7 +38,7 @@ class Misfit:
             found: The value, which is quoted.
         """
         quoted = repr(plain(found, limit=256))
-        name = ".".join(str(step) for step in path) or "the whole"
+        name = ".".join(str(step)[:100] for step in path) or "the whole"
         self.wrong.append((name, f"{sentence}, found {quoted[:80]}"))
 
     def add_unknown(self, path: Sequence[int | str], found: object) -> None:
@@ -52,8 +52,9 @@ class Misfit:
         if not within:
             self.unknown.append(name)
             return
-        known = _fields_at(self.schema, path[:-1])
-        close = difflib.get_close_matches(name[:100], known, n=1)
+        # Of those that are named; and another type of a choice may have the very field.
+        known = _fields_at(self.schema, path[:-1]) if len(self.wrong) < _MOST else []
+        close = difflib.get_close_matches(name[:100], set(known) - {name}, n=1)
         meant = f" (did you mean {close[0]!r}?)" if close else ""
         self.add_wrong(path, f"There is no such field{meant}", found)
 
@@ -80,8 +81,8 @@ def _fields_at(root: Mapping[str, Json], path: Sequence[int | str]) -> list[str]
     here = _opened(root, root)
     for step in path:
         # A step that is no name of a field is the mark of a choice among several types.
-        below = [each for one in here for each in _below(one, step, root)]
-        here = below or here
+        below = {id(each): each for one in here for each in _below(one, step, root)}
+        here = list(below.values()) or here
     return [name for one in here for name in one.get("properties", {})]
 
 

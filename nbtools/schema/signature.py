@@ -8,8 +8,8 @@ import re
 import sys
 import types
 import typing
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nbtools.errors import ToolDefinitionError
@@ -98,14 +98,28 @@ def read_signature(function: Callable[..., Any], tool: str) -> Signature:
         raise ToolDefinitionError(f"Tool {tool!r} has no readable signature: {problem}.") from None
     _refuse_unbound(function, list(found), tool)
     taken = [each for each in found if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
-    rest = next((each for each in found if each.kind is each.VAR_POSITIONAL), None)
     resolve = _Resolver(function, tool)
     return Signature(
         parameters=tuple(resolve(each) for each in taken),
         open=any(each.kind is each.VAR_KEYWORD for each in found),
-        rest=resolve(rest) if rest is not None else None,
+        rest=_rest(function, found, resolve),
         names=resolve.names,
     )
+
+
+def _rest(
+    function: Callable[..., Any], found: Iterable[inspect.Parameter], resolve: _Resolver
+) -> Parameter | None:
+    """Read `*args`, unless a partial has filled them."""
+    rest = next((each for each in found if each.kind is each.VAR_POSITIONAL), None)
+    if rest is None or (isinstance(function, functools.partial) and function.args):
+        return None
+    try:
+        read = resolve(rest)
+    except ToolDefinitionError:  # such as a name for type checkers alone
+        return Parameter(name=rest.name, hint=Any)
+    says_nothing = read.hint is object or isinstance(read.hint, typing.ParamSpecArgs)
+    return replace(read, hint=Any) if says_nothing else read
 
 
 def _refuse_unbound(

@@ -52,6 +52,12 @@ class Written:
         self._properties: dict[str, Json] = self.parameters.get("properties", {})
         self._validator = _validator(self.parameters, tool)
         self._closed = "properties" in self.parameters and not (_OPENING & self.parameters.keys())
+        further = self.parameters.get("additionalProperties", True) is not False
+        opening = _OPENING & self.parameters.keys() - {"additionalProperties"}
+        self.names = (
+            None if opening or not (self._closed or not further) else frozenset(self._properties)
+        )
+        """What arguments may be called; None where the schema does not say."""
         self.hidden: str | None = None
         self.variables: dict[str, Variable] = {}
         self.positional: dict[str, Any] = {}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Generator, Mapping
 from typing import Any, Generic, TypeVar
 
 from nbtools.errors import ToolError
@@ -80,17 +79,36 @@ class ToolContext(Generic[Deps]):
         """
         if self._on_ask is None:
             raise ToolError("There is nobody here who could be asked.")
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:  # what would be returned is never awaited, and passes for a yes
-            raise ToolError(
-                "This tool cannot ask: make it `async def`, and write `await ctx.ask(…)`."
-            ) from None
-        return self._on_ask(text, form, link)
+        return _Asked(self._on_ask(text, form, link))
 
     def __repr__(self) -> str:
         # The context may hold secrets.
         return f"ToolContext(call_id={self.call_id!r})"
+
+
+class _Asked(Coroutine[Any, Any, dict[str, Json] | None]):
+    """What has to be awaited before it is an answer; it never passes for a yes."""
+
+    __slots__ = ("_work",)
+
+    def __init__(self, work: Coroutine[Any, Any, dict[str, Json] | None]) -> None:
+        self._work = work
+
+    def __await__(self) -> Generator[Any, Any, dict[str, Json] | None]:
+        return self._work.__await__()
+
+    def send(self, value: Any) -> Any:
+        return self._work.send(value)
+
+    def throw(self, *error: Any) -> Any:
+        return self._work.throw(*error)
+
+    def close(self) -> None:
+        self._work.close()
+
+    def __bool__(self) -> bool:
+        self.close()
+        raise ToolError("Nobody was asked: write `await ctx.ask(…)`.")
 
 
 def cancel(context: ToolContext[Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import functools
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
@@ -20,6 +21,12 @@ Workers = Callable[[Callable[[], Any]], Awaitable[Any]]
 """Runs a function in a thread. The one for the main thread also awaits there what it returned."""
 
 _left: set[asyncio.Task[Any]] = set()
+_awaited: contextvars.ContextVar[bool] = contextvars.ContextVar("nbtools_awaited", default=False)
+
+
+def is_awaited() -> bool:
+    """Say whether the code at hand is part of a tool that somebody awaits, and may await itself."""
+    return _awaited.get()
 
 
 class Sink(Protocol):
@@ -66,7 +73,9 @@ async def invoke(
     """
     call = bound(tool, args, context, objects)
     if tool.thread == "main":
-        return await _watched(workers(lambda: _finish(_begin(call, context, sink), sink)), context)
+        return await _watched(
+            workers(lambda: _marked(_finish(_begin(call, context, sink), sink))), context
+        )
     if tool.kind in ("async", "asyncgen"):
         value: Any = call()
     else:
@@ -97,8 +106,19 @@ async def _watched(running: Awaitable[object], context: ToolContext[Any]) -> obj
     return value
 
 
+def _marked(value: object) -> object:
+    """Let what is awaited on another loop know that it is."""
+    return _awaiting(value) if inspect.isawaitable(value) else value
+
+
+async def _awaiting(value: Awaitable[object]) -> object:
+    _awaited.set(True)
+    return await value
+
+
 async def _settled(running: Awaitable[object]) -> tuple[object, BaseException | None]:
     """Wait for the end without raising: SystemExit would leave the task and end the loop."""
+    _awaited.set(True)
     try:
         return await running, None
     except BaseException as problem:  # noqa: BLE001 - `invoke` raises it

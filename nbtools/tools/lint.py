@@ -10,6 +10,7 @@ from nbtools.messages import Json
 from nbtools.schema.signature import read_signature
 from nbtools.tools.decorator import Offered, collect
 from nbtools.tools.tool import Tool
+from nbtools.tools.toolset import Toolset
 
 _WORD = re.compile(r"[A-Za-z0-9]+|[^\W_]+")
 _EMPTY_WORDS = frozenset({
@@ -33,11 +34,11 @@ class Remark:
         return f"{place}: {self.text}"
 
 
-def check_tools(tools: Iterable[Offered] | Tool) -> list[Remark]:
+def check_tools(tools: Iterable[Offered] | Offered) -> list[Remark]:
     """Look for descriptions that are missing, or say no more than the name.
 
     Args:
-        tools: What a chat takes: tools and typed functions; or one tool.
+        tools: What a chat takes: tools and typed functions; or one of these.
 
     Returns:
         What a model may misread, tool by tool; empty where there is nothing to say.
@@ -45,7 +46,8 @@ def check_tools(tools: Iterable[Offered] | Tool) -> list[Remark]:
     Raises:
         ToolDefinitionError: One of them is no tool; the text names it.
     """
-    known = collect([tools] if isinstance(tools, Tool) else tools)
+    alone = callable(tools) or isinstance(tools, Toolset)
+    known = collect([tools] if alone else tools)  # type: ignore[list-item, arg-type]
     alike = _alike(known)
     return [remark for each in known.values() for remark in _remarks(each, alike)]
 

@@ -160,6 +160,11 @@ class Tool:
             )
         return effective
 
+    @property
+    def names(self) -> frozenset[str] | None:
+        """What arguments may be called; None where a hand-written schema does not say."""
+        return self._arguments.names
+
     def bind(self, args: Mapping[str, Json]) -> dict[str, object]:
         """Give the Python values for the function.
 
