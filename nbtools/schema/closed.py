@@ -124,5 +124,5 @@ def _made(make: Callable[..., Any], schema: Any, config: Any) -> Any:
     """Make a reader or writer from the whole schema, and not from parts that classes have ready."""
     try:
         return make(schema, config, _use_prebuilt=False)
-    except TypeError:  # an earlier pydantic, which always does
+    except TypeError:  # a later pydantic may have no such switch
         return make(schema, config)
