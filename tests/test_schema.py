@@ -1064,6 +1064,14 @@ def test_what_was_read_is_written_so_that_it_is_read_again():
     assert made.bind(effective)["away"] == Away.model_validate({"lng": 5.5, "berth": 7})
 
 
+def test_a_default_may_look_like_anything():
+    odd = {"type": "model", "cls": 1, "x": [{"type": "tagged-union"}]}
+
+    def look(one: dict[str, Any] = odd, two: Literal["model"] = "model") -> None: ...
+
+    assert tool(look).check({}) == {"one": odd, "two": "model"}
+
+
 def test_a_field_that_an_author_renames_before_it_is_read_is_known():
     def renamed(given: Any) -> Any:
         return {"column": given["col"]} if "col" in given else given

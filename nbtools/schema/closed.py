@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pydantic_core import SchemaSerializer, SchemaValidator
 
 _FIELDS = frozenset({"model-field", "dataclass-field", "typed-dict-field"})
+_VALUES = frozenset({"default", "expected", "members", "metadata"})
+"""What of a schema is no schema, whatever it looks like."""
 
 
 def reader_and_writer(model: type[BaseModel]) -> tuple[SchemaValidator, SchemaSerializer]:
@@ -58,7 +60,9 @@ def closes(node: Mapping[str, Any]) -> bool:
 def _strict(schema: Any, left: frozenset[object]) -> Any:
     """Copy a schema, whose parts others share, and close its models but those that are left open."""
     if isinstance(schema, dict):
-        made = {name: _strict(part, left) for name, part in schema.items()}
+        made = {
+            name: part if name in _VALUES else _strict(part, left) for name, part in schema.items()
+        }
         kind = made.get("type")
         if kind == "model" and closes(made) and left.isdisjoint((made["cls"], made.get("ref"))):
             if made["schema"].get("type") == "model-fields":
@@ -114,7 +118,7 @@ def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
     """Walk through a schema, from the outside."""
     if isinstance(schema, dict):
         yield schema
-        schema = list(schema.values())
+        schema = [part for name, part in schema.items() if name not in _VALUES]
     if type(schema) in (list, tuple):
         for each in schema:
             yield from _nodes(each)
