@@ -53,12 +53,16 @@ class Drawer:
         render = self._registry.python(call.tool)
         if render is None or call.id in self._tasks or self._drawn.get(call.id) is call:
             return
-        work = self._draw(call.id, render)
-        task = self._session.engine.loop.create_task(work)
-        self._tasks[call.id] = task
-        task.add_done_callback(lambda _: self._tasks.pop(call.id, None))
+        self._tasks[call.id] = self._session.engine.loop.create_task(self._draw(call.id, render))
 
     async def _draw(self, call_id: str, render: Callable[[ToolCall], object]) -> None:
+        try:
+            await self._draw_newest(call_id, render)
+        finally:
+            # At once, and not when the task has ended: what happens to the call meanwhile is drawn.
+            self._tasks.pop(call_id, None)
+
+    async def _draw_newest(self, call_id: str, render: Callable[[ToolCall], object]) -> None:
         while (call := self._find(call_id)) is not None and call is not self._drawn.get(call_id):
             drawing = await in_worker(lambda call=call: draw(render, call))  # type: ignore[misc]
             if self._find(call_id) is None:
