@@ -107,8 +107,9 @@ def _is_spared(parts: SplitResult, listed: str) -> bool:
         name = each.strip().rpartition("://")[2].rstrip("/")
         if name == "*" or _is_in_network(host, name):
             return True
-        if port is not None:
-            name = name.removesuffix(f":{port}")
+        host_part, _, last = name.rpartition(":")
+        if last == str(port) and (":" not in host_part or host_part.endswith("]")):
+            name = host_part
         name = name.strip("[]").removeprefix("*").removeprefix(".")
         if name and (host == name or host.endswith(f".{name}")):
             return True

@@ -122,9 +122,7 @@ class Described:
         if exact is None or args.keys() != exact.keys():
             return False
         for name, value in args.items():
-            if type(value) is not exact[name]:
-                return False
-            if not _is_writable(value):
+            if type(value) is not exact[name] or not _is_writable(value):
                 return False
         return True
 

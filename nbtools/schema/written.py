@@ -52,11 +52,10 @@ class Written:
         self._properties: dict[str, Json] = self.parameters.get("properties", {})
         self._validator = _validator(self.parameters, tool)
         self._closed = "properties" in self.parameters and not (_OPENING & self.parameters.keys())
-        further = self.parameters.get("additionalProperties", True) is not False
-        opening = _OPENING & self.parameters.keys() - {"additionalProperties"}
-        self.names = (
-            None if opening or not (self._closed or not further) else frozenset(self._properties)
-        )
+        others = _OPENING & self.parameters.keys() - {"additionalProperties"}
+        refuses = self.parameters.get("additionalProperties") is False and not others
+        known = frozenset(self._properties) if self._closed or refuses else None
+        self.names: frozenset[str] | None = known
         """What arguments may be called; None where the schema does not say."""
         self.hidden: str | None = None
         self.variables: dict[str, Variable] = {}
