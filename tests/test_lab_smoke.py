@@ -144,6 +144,8 @@ if os.environ.get("JPY_SESSION_NAME", "").endswith({path!r}):
 @pytest.fixture
 def deaf(lab, lab_tab):
     """Open a notebook whose kernel executes nothing; other kernels may start meanwhile."""
+    others = DEAF_KERNELS[:]  # those that were deaf by themselves, which the summary tells of
+    DEAF_KERNELS.clear()
     startup = lab.folder / "ipython" / "profile_default" / "startup" / "deaf.py"
     startup.parent.mkdir(parents=True, exist_ok=True)
 
@@ -156,7 +158,7 @@ def deaf(lab, lab_tab):
 
     yield opened
     startup.unlink(missing_ok=True)
-    DEAF_KERNELS.clear()
+    DEAF_KERNELS[:] = others
 
 
 def test_a_cell_that_does_not_end_says_what_is_known_of_it(notebook):
