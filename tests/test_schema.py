@@ -39,6 +39,7 @@ from pydantic import (
     RootModel,
     SecretStr,
     Tag,
+    create_model,
     field_serializer,
     model_validator,
 )
@@ -46,6 +47,7 @@ from pydantic import (
 from nbtools.errors import InvalidArguments, ToolDefinitionError
 from nbtools.jsontext import digest
 from nbtools.schema import Described
+from nbtools.schema.closed import _told_apart
 from nbtools.tools import Tool, ToolContext, collect, tool
 
 if TYPE_CHECKING:
@@ -1092,6 +1094,16 @@ def test_a_field_that_only_tells_types_apart_is_known():
     args = {"one": {"kind": "b", "b": 2}}
     assert tool(look).check(args) == args
     assert tool(look).bind(args)["one"] == OfB(b=2)
+
+
+def test_only_models_are_left_open_where_types_are_told_apart():
+    """What has neither class nor reference would stand for every model without a reference."""
+    Either = Annotated[  # noqa: N806 - a type
+        Annotated[OfB, Tag("b")] | Annotated[int, Tag("a")], Discriminator(_tag)
+    ]
+    model = create_model("arguments", one=(Either, ...), two=(Filter, ...))
+    (found,) = _told_apart(model.__pydantic_core_schema__)
+    assert "OfB" in str(found)
 
 
 def test_what_is_wrong_in_a_tree_of_choices_is_told_at_once():

@@ -88,7 +88,8 @@ def _told_apart(schema: Any) -> Iterator[object]:
             inner = choice
             while "schema" in inner and inner.get("type") != "model":
                 inner = inner["schema"]
-            yield inner.get("cls") or inner.get("schema_ref")
+            if (found := inner.get("cls") or inner.get("schema_ref")) is not None:
+                yield found
 
 
 def _write_as_read(field: dict[str, Any]) -> None:
