@@ -6,8 +6,9 @@ list of what may be given.
 
 from __future__ import annotations
 
+import difflib
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 Check: TypeAlias = tuple[Callable[[Any], bool], str]
@@ -85,3 +86,9 @@ def expect_all(values: object, checks: Mapping[str, Check]) -> None:
 
 
 SECONDS: Check = (number(0, above=True), "a number of seconds above 0")
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """Name what was perhaps meant by a name that is not known, as the end of a clause; or nothing."""
+    close = difflib.get_close_matches(name[:100], list(known), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""

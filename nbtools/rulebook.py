@@ -6,7 +6,6 @@ from any thread, decisions from the engine's, so a shelf is an immutable tuple b
 
 from __future__ import annotations
 
-import difflib
 import json
 import secrets
 import sys
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, overload
 
 from nbtools import rules
+from nbtools.checks import meant
 from nbtools.messages import ToolCall
 from nbtools.records import as_table
 from nbtools.rules import Rule, Scope
@@ -362,12 +362,6 @@ def _warn(text: str) -> None:
     while frame.f_back is not None and frame.f_code.co_filename == __file__:
         depth, frame = depth + 1, frame.f_back
     warnings.warn(text, stacklevel=depth)
-
-
-def meant(name: str, known: Iterable[str]) -> str:
-    """Name what was perhaps meant by a name that is not known, as the end of a clause."""
-    close = difflib.get_close_matches(name[:100], list(known), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 def _rule(decision: rules.Ruling, tool: str, fields: dict[str, Any]) -> Rule:

@@ -6,12 +6,12 @@ arguments are checked, and once more when it runs.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
 
+from nbtools.checks import meant
 from nbtools.errors import InvalidArguments
 from nbtools.messages import Json, ToolSpec
 from nbtools.results import Results
@@ -136,9 +136,7 @@ class Variables:
         if self.results.had(name):
             why = f"{argument!r} names {shown}, a result whose value is not in the kernel any more."
         else:
-            close = difflib.get_close_matches(name[:100], names, n=1)
-            mean = f" (did you mean {close[0]!r}?)" if close else ""
-            why = f"{argument!r} names {shown}, which is not shared{mean}."
+            why = f"{argument!r} names {shown}, which is not shared{meant(name, names)}."
         listed = ", ".join(map(repr, names))
         return f"{why} Names of a {variable.kind}: {listed or 'there is none'}."
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 
+from nbtools.checks import meant
 from nbtools.face.turns import Turn
 from nbtools.privacy import ColumnPolicy, check_columns
 from nbtools.report import ContextReport
-from nbtools.rulebook import meant
 from nbtools.session import Session
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from nbtools.checks import meant
 from nbtools.errors import InvalidArguments
 from nbtools.jsontext import clean_text
 from nbtools.messages import Json
@@ -54,9 +54,7 @@ class Misfit:
             return
         # Of those that are named; and another type of a choice may have the very field.
         known = _fields_at(self.schema, path[:-1]) if len(self.wrong) < _MOST else []
-        close = difflib.get_close_matches(name[:100], set(known) - {name}, n=1)
-        meant = f" (did you mean {close[0]!r}?)" if close else ""
-        self.add_wrong(path, f"There is no such field{meant}", found)
+        self.add_wrong(path, f"There is no such field{meant(name, {*known} - {name})}", found)
 
     def error(self) -> InvalidArguments:
         """Make the error that names everything, and what would be accepted."""
@@ -72,8 +70,7 @@ class Misfit:
         return InvalidArguments(clean_text(" ".join(sentences)), field=names[0] if names else "")
 
     def _suggested(self, name: str) -> str:
-        close = difflib.get_close_matches(name[:100], self.schema.get("properties", {}), n=1)
-        return f"{name[:100]!r}" + (f" (did you mean {close[0]!r}?)" if close else "")
+        return f"{name[:100]!r}{meant(name, self.schema.get('properties', {}))}"
 
 
 def _fields_at(root: Mapping[str, Json], path: Sequence[int | str]) -> list[str]:
